@@ -1,0 +1,620 @@
+/*
+ * pairs: point-to-point latency, bandwidth and message rate between pairs of ranks (METHODS
+ * 3.1), by the loops of the OSU benchmarks. The pattern decides which sections run.
+ *
+ * One inner repetition is a batch: so many round trips or windows that a clock reading does
+ * not matter, few enough that a batch of large messages stays short (OSU: 100 : 10 between
+ * small and large). Latency is measured twice: as the mean of undisturbed batches, as OSU
+ * gives it, and round trip by round trip for median and p99.
+ *
+ * By default the pairs of latency and bandwidth take turns, because at once they measure
+ * contention; all pairs of message_rate communicate at once, because that is the question.
+ *
+ * Buffers: `same` keeps all messages of a window in one place, for receives too, as OSU does:
+ * the data stay in the cache. `rotate` gives each message of a window its own place. Each
+ * place ends with a guard that no message may touch.
+ */
+#include "mpi/pairs.h"
+#include "kernels/splitmix.h"
+#include "mpi/comm.h"
+#include "mpi/pingpong.h"
+#include "src/base/bench.h"
+#include "src/base/mem.h"
+#include "src/base/units.h"
+#include "src/measure/run.h"
+#include "src/stats/stats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum pairs_pattern {
+    PAIRS_LATENCY,
+    PAIRS_BANDWIDTH,
+    PAIRS_BIDIRECTIONAL,
+    PAIRS_RATE
+};
+enum pairs_buffers {
+    PAIRS_SAME,
+    PAIRS_ROTATE
+};
+enum pairs_concurrent {
+    PAIRS_AUTO,
+    PAIRS_YES,
+    PAIRS_NO
+};
+
+/* Each metric of a pattern that is timed on its own has its own section. */
+enum {
+    PAIRS_S_LATENCY,
+    PAIRS_S_SINGLE,
+    PAIRS_S_BANDWIDTH,
+    PAIRS_S_BIDIRECTIONAL,
+    PAIRS_S_RATE
+};
+
+enum {
+    M_LATENCY,
+    M_SINGLE_MEDIAN,
+    M_SINGLE_P99,
+    M_BANDWIDTH,
+    M_BIDIRECTIONAL,
+    M_RATE,
+    M_TOTAL_BANDWIDTH,
+    M_PAIR_RATE,
+    M_PAIR_BANDWIDTH
+};
+
+enum {
+    PAIRS_GUARD_BYTES = 8,
+    PAIRS_LINE_BYTES = 64,
+    PAIRS_KEEP =
+        16384, /* round trips kept per repetition; 299 give a p99 (METHODS 8.1) */
+    PAIRS_MAX_WINDOW = 65536,
+    PAIRS_SMALL_BYTES = 8192 /* OSU: up to here 10 times more iterations */
+};
+
+static const uint64_t pairs_verify_bytes = (uint64_t)1
+                                           << 30; /* most data of a verification */
+
+struct pairs_params {
+    uint64_t message, window;
+    uint32_t pattern, buffers, pairing, concurrent;
+};
+
+struct pairs_state {
+    size_t n_pairs;
+    struct stm_pair *pairs;
+    size_t mine; /* this rank's pair; SIZE_MAX: idle */
+    struct stm_link link;
+    size_t batch;   /* round trips or windows of an inner repetition */
+    size_t n_warm;  /* untimed round trips at the start of a turn */
+    int turn_from;  /* who gives the word; -1: nobody */
+    int turn_to[2]; /* who gets it */
+    bool quiet;
+    size_t n_keep;
+    double *rtt_s; /* [n_keep] on the first rank, latency only */
+    bool spoiled;
+};
+
+static const char *const pairs_patterns[] = {"latency", "bandwidth", "bidirectional",
+                                             "message_rate", NULL};
+static const char *const pairs_buffers[] = {"same", "rotate", NULL};
+static const char *const pairs_pairings[] = {"halves", "nodes", "adjacent", NULL};
+static const char *const pairs_concurrents[] = {"auto", "yes", "no", NULL};
+
+static const struct st_param params[] = {
+    ST_PARAM_CHOICE(pairs_params, pattern, pairs_patterns, "latency",
+                    "latency: ping-pong; the others send windows of messages"),
+    ST_PARAM_BYTES(pairs_params, message, "8B", 0, 0x1p30, "bytes of one message"),
+    ST_PARAM_COUNT(pairs_params, window, "64", 1, PAIRS_MAX_WINDOW,
+                   "messages in flight before a reply (not for latency with one buffer)"),
+    ST_PARAM_CHOICE(
+        pairs_params, buffers, pairs_buffers, "same",
+        "same: one place for all messages, cached; rotate: one for each of a window"),
+    ST_PARAM_CHOICE(
+        pairs_params, pairing, pairs_pairings, "halves",
+        "halves: i with i+P/2; nodes: never on one node; adjacent: 2i with 2i+1"),
+    ST_PARAM_CHOICE(
+        pairs_params, concurrent, pairs_concurrents, "auto",
+        "all pairs at once; auto: only for message_rate, else one after another"),
+};
+
+static const struct st_metric metrics[] = {
+    [M_LATENCY] = {"latency", "s", ST_LOWER, ST_PAIR, ST_GIVEN, PAIRS_S_LATENCY,
+                   "half the mean round trip of a block, as OSU gives it"},
+    [M_SINGLE_MEDIAN] =
+        {"latency_single_median", "s", ST_LOWER, ST_PAIR, ST_GIVEN, PAIRS_S_SINGLE,
+         "half the median of round trips timed one by one (one clock reading in each)"},
+    [M_SINGLE_P99] = {"latency_single_p99", "s", ST_LOWER, ST_PAIR, ST_GIVEN,
+                      PAIRS_S_SINGLE,
+                      "half the 99th percentile of round trips timed one by one"},
+    [M_BANDWIDTH] = {"bandwidth", "byte s-1", ST_HIGHER, ST_PAIR, ST_GIVEN,
+                     PAIRS_S_BANDWIDTH, "from the first rank to the second"},
+    [M_BIDIRECTIONAL] = {"bidirectional_bandwidth", "byte s-1", ST_HIGHER, ST_PAIR,
+                         ST_GIVEN, PAIRS_S_BIDIRECTIONAL,
+                         "both directions at once, bytes of both"},
+    [M_RATE] =
+        {"message_rate", "s-1", ST_HIGHER, ST_JOB, ST_FROM_WORK, PAIRS_S_RATE,
+         "messages of all pairs over the time from the first start to the last end"},
+    [M_TOTAL_BANDWIDTH] = {"total_bandwidth", "byte s-1", ST_HIGHER, ST_JOB, ST_FROM_WORK,
+                           PAIRS_S_RATE, "bytes of all pairs over the same time"},
+    [M_PAIR_RATE] = {"pair_message_rate", "s-1", ST_HIGHER, ST_PAIR, ST_GIVEN,
+                     PAIRS_S_RATE, "messages of one pair over its sender's own time"},
+    [M_PAIR_BANDWIDTH] = {"pair_bandwidth", "byte s-1", ST_HIGHER, ST_PAIR, ST_GIVEN,
+                          PAIRS_S_RATE, "bytes of one pair over its sender's own time"},
+};
+
+static bool pairs_applies(const void *parameters, size_t row)
+{
+    const struct pairs_params *p = parameters;
+
+    switch (metrics[row].section) {
+    case PAIRS_S_LATENCY:
+    case PAIRS_S_SINGLE:
+        return p->pattern == PAIRS_LATENCY;
+    case PAIRS_S_BANDWIDTH:
+        return p->pattern == PAIRS_BANDWIDTH;
+    case PAIRS_S_BIDIRECTIONAL:
+        return p->pattern == PAIRS_BIDIRECTIONAL;
+    default:
+        break;
+    }
+    const bool counts_bytes = row == M_TOTAL_BANDWIDTH || row == M_PAIR_BANDWIDTH;
+    return p->pattern == PAIRS_RATE && (p->message > 0 || !counts_bytes);
+}
+
+static bool pairs_take_turns(const struct pairs_params *p)
+{
+    return p->concurrent == PAIRS_NO ||
+           (p->concurrent == PAIRS_AUTO && p->pattern != PAIRS_RATE);
+}
+
+/* From one message's place to the next: whole cache lines, with the guard. */
+static size_t pairs_place_bytes(const struct pairs_params *p)
+{
+    const size_t bytes = (size_t)p->message + PAIRS_GUARD_BYTES;
+
+    return (bytes + PAIRS_LINE_BYTES - 1) / PAIRS_LINE_BYTES * PAIRS_LINE_BYTES;
+}
+
+static size_t pairs_n_places(const struct pairs_params *p)
+{
+    return p->buffers == PAIRS_ROTATE ? (size_t)p->window : 1;
+}
+
+/* Round trips or windows of one inner repetition. */
+static size_t pairs_batch(const struct pairs_params *p)
+{
+    const uint64_t in_flight = p->pattern == PAIRS_LATENCY ? 1 : p->window;
+    const uint64_t bytes = p->message > 0 ? p->message * in_flight : 1;
+    const uint64_t most = p->pattern == PAIRS_LATENCY ? 100 : 10;
+    /* As much data as `most` messages (windows) of the largest small size. */
+    const uint64_t n = most * PAIRS_SMALL_BYTES * in_flight / bytes;
+
+    return (size_t)(n < 1 ? 1 : n > most ? most : n);
+}
+
+static enum st_status pairs_check(const struct pairs_params *p, struct st_error *err)
+{
+    if (p->message == 0 &&
+        (p->pattern == PAIRS_BANDWIDTH || p->pattern == PAIRS_BIDIRECTIONAL)) {
+        return st_fail(
+            err, ST_ERR_CONFIG,
+            "pairs: a bandwidth of messages of 0 bytes; take message: 1B or more, or "
+            "pattern: message_rate");
+    }
+    if (p->pattern == PAIRS_RATE && p->concurrent == PAIRS_NO) {
+        return st_fail(
+            err, ST_ERR_CONFIG,
+            "pairs: message_rate is of all pairs at once; leave out concurrent: no, "
+            "or take pattern: bandwidth");
+    }
+    return ST_OK;
+}
+
+static enum st_status pairs_plan(const void *parameters, const struct st_shape *shape,
+                                 struct st_need *need, struct st_error *err)
+{
+    const struct pairs_params *p = parameters;
+    const size_t n_pairs = stm_pair_count((enum stm_pairing)p->pairing, shape->n_ranks,
+                                          shape->max_ranks_per_node);
+    const size_t n_idle = shape->n_ranks - 2 * n_pairs;
+    const size_t n_buffers =
+        p->pattern == PAIRS_LATENCY || p->pattern == PAIRS_BIDIRECTIONAL ? 2 : 1;
+
+    if (pairs_check(p, err) != ST_OK) {
+        return err->code;
+    }
+    if (p->pairing == STM_PAIR_NODES && shape->n_nodes < 2) {
+        return st_fail(
+            err, ST_ERR_UNSUPPORTED,
+            "pairs: pairing: nodes needs two nodes, this step has one; on one node "
+            "take pairing: halves");
+    }
+    /* At most 2^16 places of 2^30 bytes: no product below overflows 64 bits. */
+    need->bytes_per_rank = n_buffers * pairs_n_places(p) * pairs_place_bytes(p) +
+                           2 * p->window * sizeof(MPI_Request) +
+                           PAIRS_KEEP * sizeof(double) +
+                           shape->n_ranks * sizeof(struct stm_pair);
+    /* 10 us and 1 GB/s: slower than any network that is accepted; three times a batch. */
+    const double n_messages =
+        (double)pairs_batch(p) * (p->pattern == PAIRS_LATENCY ? 2.0 : (double)p->window);
+    need->seconds_per_repetition = 3.0 * n_messages * (1e-5 + (double)p->message / 1e9) *
+                                   (pairs_take_turns(p) ? (double)n_pairs : 1.0);
+    if (n_idle == 1) {
+        (void)snprintf(need->notes, sizeof need->notes,
+                       "idle: 1 of %zu ranks has no partner%s", shape->n_ranks,
+                       p->pairing == STM_PAIR_NODES ? "" : " (the last one)");
+    } else if (n_idle > 1) {
+        (void)snprintf(need->notes, sizeof need->notes,
+                       "idle: %zu of %zu ranks have no partner on another node", n_idle,
+                       shape->n_ranks);
+    }
+    return ST_OK;
+}
+
+/* The group's pairs, this rank's place among them, and the turns. */
+static enum st_status pairs_arrange(struct st_run *run, struct pairs_state *s)
+{
+    const struct pairs_params *p = run->params;
+    const int rank = run->comm.rank;
+
+    enum st_status rc =
+        stm_pair_up((enum stm_pairing)p->pairing, (size_t)run->comm.n_ranks,
+                    run->place->node_of, &s->pairs, &s->n_pairs, &run->err);
+    if (rc != ST_OK) {
+        return rc;
+    }
+    struct st_place *places = st_calloc(&run->err, s->n_pairs, sizeof *places);
+    if (places == NULL) {
+        return run->err.code;
+    }
+    for (size_t k = 0; k < s->n_pairs; k++) {
+        const struct stm_pair *pair = &s->pairs[k];
+        places[k] = (struct st_place){.owner = (size_t)pair->first,
+                                      .a = (size_t)pair->first,
+                                      .b = (size_t)pair->second};
+        if (pair->first == rank || pair->second == rank) {
+            s->mine = k;
+        }
+    }
+    rc = st_set_places(run, ST_PAIR, s->n_pairs, places);
+    st_free(places);
+    if (rc != ST_OK || s->mine == SIZE_MAX) {
+        return rc;
+    }
+    if (pairs_take_turns(p)) {
+        const size_t next = s->mine + 1;
+        s->turn_from = s->mine > 0 ? s->pairs[s->mine - 1].first : -1;
+        s->turn_to[0] = next < s->n_pairs ? s->pairs[next].first : -1;
+        s->turn_to[1] = next < s->n_pairs ? s->pairs[next].second : -1;
+    }
+    return ST_OK;
+}
+
+/* Non-zero, the same at each run, and touched by the rank that uses it. */
+static char *pairs_buffer(const struct pairs_params *p, struct st_error *err)
+{
+    size_t bytes = 0;
+
+    if (!st_mul_size(pairs_n_places(p), pairs_place_bytes(p), &bytes)) {
+        (void)st_fail(err, ST_ERR_MEMORY,
+                      "pairs: window x message does not fit in memory");
+        return NULL;
+    }
+    char *buffer = st_calloc(err, bytes, 1);
+    if (buffer != NULL) {
+        (void)memset(buffer, 0x5A, bytes);
+    }
+    return buffer;
+}
+
+static enum st_status pairs_link(struct st_run *run, struct pairs_state *s)
+{
+    const struct pairs_params *p = run->params;
+    const struct stm_pair *pair = &s->pairs[s->mine];
+    const bool is_first = pair->first == run->comm.rank;
+    const bool both_ways =
+        p->pattern == PAIRS_LATENCY || p->pattern == PAIRS_BIDIRECTIONAL;
+
+    s->link = (struct stm_link){
+        .comm = run->comm.handle,
+        .peer = is_first ? pair->second : pair->first,
+        .is_first = is_first,
+        .message_bytes = (int)p->message, /* the parameter ends at 2^30 */
+        .window = (int)p->window,
+        .stride_bytes = p->buffers == PAIRS_ROTATE ? pairs_place_bytes(p) : 0,
+    };
+    s->link.requests =
+        st_calloc(&run->err, 2 * (size_t)p->window, sizeof *s->link.requests);
+    if (s->link.requests == NULL) {
+        return run->err.code;
+    }
+    if (is_first || both_ways) {
+        s->link.send = pairs_buffer(p, &run->err);
+        if (s->link.send == NULL) {
+            return run->err.code;
+        }
+    }
+    if (!is_first || both_ways) {
+        s->link.recv = pairs_buffer(p, &run->err);
+        if (s->link.recv == NULL) {
+            return run->err.code;
+        }
+    }
+    if (is_first && p->pattern == PAIRS_LATENCY) {
+        s->rtt_s = st_calloc(&run->err, PAIRS_KEEP, sizeof *s->rtt_s);
+        if (s->rtt_s == NULL) {
+            return run->err.code;
+        }
+    }
+    return ST_OK;
+}
+
+static enum st_status pairs_prepare(struct st_run *run, void *state)
+{
+    const struct pairs_params *p = run->params;
+    struct pairs_state *s = state;
+
+    s->mine = SIZE_MAX;
+    s->turn_from = -1;
+    s->turn_to[0] = -1;
+    s->turn_to[1] = -1;
+    s->quiet = run->place->oversubscribed;
+    s->batch = pairs_batch(p);
+    /* OSU warms up by a tenth; here it also wakes a peer that waited for its turn. */
+    s->n_warm = s->batch / 10 + 1;
+    enum st_status rc = pairs_arrange(run, s);
+    if (rc == ST_OK && s->mine != SIZE_MAX) {
+        rc = pairs_link(run, s);
+    }
+    if (rc != ST_OK) {
+        return rc;
+    }
+    if (p->pattern == PAIRS_RATE) {
+        const bool sends = s->mine != SIZE_MAX && s->link.is_first;
+        const double n = sends ? (double)s->batch * (double)p->window : 0.0;
+        st_set_work(run, M_RATE, n);
+        if (p->message > 0) {
+            st_set_work(run, M_TOTAL_BANDWIDTH, n * (double)p->message);
+        }
+    }
+    return ST_OK;
+}
+
+static void pairs_record_single(struct st_run *run, struct pairs_state *s, size_t n)
+{
+    const size_t n_kept = n < PAIRS_KEEP ? n : PAIRS_KEEP;
+
+    st_sort(n_kept, s->rtt_s);
+    st_record(run->rec, M_SINGLE_MEDIAN, s->mine, st_median_sorted(n_kept, s->rtt_s) / 2);
+    st_record(run->rec, M_SINGLE_P99, s->mine, st_quantile(n_kept, s->rtt_s, 0.99) / 2);
+}
+
+/* The measured part of this rank's turn: @p n round trips or windows, and their record. */
+static enum st_status pairs_measure(struct st_run *run, struct pairs_state *s, size_t n)
+{
+    const struct pairs_params *p = run->params;
+    const bool is_first = s->link.is_first;
+    const double messages = (double)n * (double)p->window;
+    const double bytes = messages * (double)p->message;
+    const double start = st_now();
+    enum st_status rc = ST_OK;
+
+    switch (run->section) {
+    case PAIRS_S_LATENCY:
+        rc = stm_pingpong(&s->link, n, &run->err);
+        break;
+    case PAIRS_S_SINGLE:
+        rc = stm_pingpong_timed(&s->link, n, st_now, PAIRS_KEEP, s->rtt_s, &run->err);
+        break;
+    case PAIRS_S_BIDIRECTIONAL:
+        rc = stm_windows_both(&s->link, n, &run->err);
+        break;
+    default:
+        rc = stm_windows(&s->link, n, &run->err);
+        break;
+    }
+    const double seconds = st_now() - start;
+    if (rc != ST_OK || !is_first) {
+        return rc;
+    }
+    switch (run->section) {
+    case PAIRS_S_LATENCY:
+        st_record(run->rec, M_LATENCY, s->mine, seconds / (2.0 * (double)n));
+        break;
+    case PAIRS_S_SINGLE:
+        pairs_record_single(run, s, n);
+        break;
+    case PAIRS_S_BANDWIDTH:
+        st_record(run->rec, M_BANDWIDTH, s->mine, bytes / seconds);
+        break;
+    case PAIRS_S_BIDIRECTIONAL:
+        st_record(run->rec, M_BIDIRECTIONAL, s->mine, 2.0 * bytes / seconds);
+        break;
+    default:
+        st_record(run->rec, M_PAIR_RATE, s->mine, messages / seconds);
+        if (p->message > 0) {
+            st_record(run->rec, M_PAIR_BANDWIDTH, s->mine, bytes / seconds);
+        }
+        break;
+    }
+    return ST_OK;
+}
+
+static enum st_status pairs_run(struct st_run *run, void *state)
+{
+    const struct pairs_params *p = run->params;
+    struct pairs_state *s = state;
+    const size_t n = run->n_inner * s->batch;
+
+    if (s->mine == SIZE_MAX) {
+        return ST_OK; /* no partner: takes part in nothing */
+    }
+    if (pairs_take_turns(p)) {
+        const struct stm_link *link = &s->link;
+        enum st_status rc = stm_turn_wait(link->comm, s->turn_from, s->quiet, &run->err);
+        if (rc == ST_OK) {
+            rc = run->section == PAIRS_S_LATENCY || run->section == PAIRS_S_SINGLE
+                     ? stm_pingpong(link, s->n_warm, &run->err)
+                     : stm_windows(link, s->n_warm, &run->err);
+        }
+        if (rc == ST_OK) {
+            rc = pairs_measure(run, s, n);
+        }
+        return rc == ST_OK && link->is_first
+                   ? stm_turn_pass(link->comm, s->turn_to, &run->err)
+                   : rc;
+    }
+    return pairs_measure(run, s, n);
+}
+
+/* Bytes 8 i … 8 i + 7 of message @p m from rank @p rank (METHODS 3.1), the lowest first. */
+static uint64_t pairs_word(int rank, size_t m, size_t i)
+{
+    return stk_random_u64(((uint64_t)rank << 32) + m, i);
+}
+
+static char pairs_byte(uint64_t word, size_t i)
+{
+    return (char)(word >> (8 * (i % 8)) & 0xFFU);
+}
+
+static void pairs_fill(char *place, size_t bytes, int rank, size_t m)
+{
+    for (size_t i = 0; i < bytes; i += 8) {
+        const uint64_t word = pairs_word(rank, m, i / 8);
+        for (size_t k = i; k < i + 8 && k < bytes; k++) {
+            place[k] = pairs_byte(word, k);
+        }
+    }
+}
+
+static void pairs_guard(char *place, size_t bytes)
+{
+    (void)memset(place + bytes, 0xA5, PAIRS_GUARD_BYTES);
+}
+
+/* First byte of the place that is wrong; bytes + guard if none. */
+static size_t pairs_first_wrong(const char *place, size_t bytes, int rank, size_t m)
+{
+    for (size_t i = 0; i < bytes; i += 8) {
+        const uint64_t word = pairs_word(rank, m, i / 8);
+        for (size_t k = i; k < i + 8 && k < bytes; k++) {
+            if (place[k] != pairs_byte(word, k)) {
+                return k;
+            }
+        }
+    }
+    for (size_t i = bytes; i < bytes + PAIRS_GUARD_BYTES; i++) {
+        if (place[i] != (char)0xA5) {
+            return i;
+        }
+    }
+    return bytes + PAIRS_GUARD_BYTES;
+}
+
+static void pairs_check_place(const struct pairs_state *s, const char *place, size_t m,
+                              struct st_check *check)
+{
+    const size_t bytes = (size_t)s->link.message_bytes;
+    const size_t wrong = pairs_first_wrong(place, bytes, s->link.peer, m);
+    char what[128] = "message";
+
+    if (wrong < bytes + PAIRS_GUARD_BYTES) {
+        (void)snprintf(what, sizeof what, "message %zu from rank %d: byte %zu of %zu%s",
+                       m, s->link.peer, wrong, bytes,
+                       wrong < bytes ? "" : " (behind its end)");
+    }
+    st_check_true(check, wrong == bytes + PAIRS_GUARD_BYTES, what);
+}
+
+/* One exchange with the measured loop itself: as many messages as there are places. */
+static enum st_status pairs_exchange(struct st_run *run, const struct stm_link *link)
+{
+    const struct pairs_params *p = run->params;
+
+    switch (p->pattern) {
+    case PAIRS_LATENCY:
+        return stm_pingpong(link, (size_t)link->window, &run->err);
+    case PAIRS_BIDIRECTIONAL:
+        return stm_windows_both(link, 1, &run->err);
+    default:
+        return stm_windows(link, 1, &run->err);
+    }
+}
+
+/*
+ * One window whose data are checked. With one place for all messages they go one by one; of
+ * messages above 16 MiB not the whole window, so that checking does not take longer than
+ * measuring.
+ */
+static enum st_status pairs_verify(struct st_run *run, void *state,
+                                   struct st_check *check)
+{
+    const struct pairs_params *p = run->params;
+    struct pairs_state *s = state;
+    struct stm_link link = s->link;
+    const size_t n_places = pairs_n_places(p);
+    const size_t bytes = (size_t)p->message;
+    const uint64_t affordable = pairs_verify_bytes / (p->message > 0 ? p->message : 1);
+    const uint64_t n_messages = p->window < affordable ? p->window : affordable;
+    const size_t n_rounds = n_places > 1 || n_messages == 0 ? 1 : (size_t)n_messages;
+
+    if (s->mine == SIZE_MAX) {
+        return ST_OK;
+    }
+    link.window = (int)n_places;
+    for (size_t round = 0; round < n_rounds; round++) {
+        for (size_t k = 0; k < n_places; k++) {
+            if (link.send != NULL) {
+                pairs_fill(link.send + k * link.stride_bytes, bytes, run->comm.rank,
+                           round + k);
+            }
+            if (link.recv != NULL) {
+                pairs_guard(link.recv + k * link.stride_bytes, bytes);
+            }
+        }
+        const enum st_status rc = pairs_exchange(run, &link);
+        if (rc != ST_OK) {
+            return rc;
+        }
+        if (link.recv != NULL && s->spoiled) {
+            link.recv[0] = (char)(link.recv[0] ^ 1);
+        }
+        for (size_t k = 0; link.recv != NULL && k < n_places; k++) {
+            pairs_check_place(s, link.recv + k * link.stride_bytes, round + k, check);
+        }
+    }
+    return ST_OK;
+}
+
+static void pairs_release(void *state)
+{
+    struct pairs_state *s = state;
+
+    st_free(s->pairs);
+    st_free(s->link.send);
+    st_free(s->link.recv);
+    st_free(s->link.requests);
+    st_free(s->rtt_s);
+}
+
+/* verify() receives anew, so the byte is flipped there, after it has arrived. */
+static void pairs_spoil(void *state)
+{
+    struct pairs_state *s = state;
+
+    s->spoiled = true;
+}
+
+const struct st_bench st_bench_pairs = {
+    .name = "pairs",
+    .summary = "Latency, bandwidth and message rate between pairs of ranks.",
+    .source = "OSU Micro-Benchmarks: osu_latency, osu_bw, osu_bibw, osu_mbw_mr",
+    ST_TABLES(params, metrics),
+    ST_SIZES(struct pairs_params, struct pairs_state),
+    .min_ranks = 2,
+    .applies = pairs_applies,
+    ST_STAGES(pairs),
+};

@@ -1,0 +1,106 @@
+#ifndef ST_BENCHMARKS_PART_MATRIX_H
+#define ST_BENCHMARKS_PART_MATRIX_H
+
+#include "kernels/csr.h"
+#include "mpi/comm.h"
+#include "mpi/halo.h"
+#include "src/base/mem.h"
+#include "src/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A square sparse matrix distributed by contiguous blocks of rows, and its product with a
+ * vector distributed likewise. Numbers of rows and columns are global and 64 bits wide
+ * outside; each rank stores 32-bit local ones. What multiplies own elements (interior) and
+ * what multiplies elements of other ranks (rest) are stored apart, so that the halo exchange
+ * overlaps the interior.
+ */
+
+/** Where rows come from: a generator, or entries read from a file. */
+struct st_row {
+    size_t n;
+    const uint64_t *columns;   /**< [n] global, strictly increasing */
+    const double *values;      /**< [n] */
+    uint64_t column_space[27]; /**< for sources that make rows when asked */
+    double value_space[27];
+};
+struct st_row_source {
+    const void *context;
+    /** Nonzeros in the rows before @p row (of those the source knows). */
+    uint64_t (*before)(const void *context, uint64_t row);
+    /** Entries of global row @p row. */
+    void (*row)(const void *context, uint64_t row, struct st_row *out);
+};
+
+/** How rows are divided: equal nonzeros or equal rows. */
+enum st_partition {
+    ST_PARTITION_NONZEROS,
+    ST_PARTITION_ROWS
+};
+
+/**
+ * First row of part @p part when rows first … end-1 are cut into @p n_parts contiguous
+ * parts; part 0 begins at first, part n_parts is end, and part 0 has a row if there is any.
+ * Local. O(log rows).
+ */
+uint64_t st_partition_start(const struct st_row_source *source, enum st_partition kind,
+                            uint64_t first, uint64_t end, size_t n_parts, size_t part);
+
+/** A distributed matrix on this rank. */
+struct st_matrix {
+    uint64_t *row_start; /**< [n_ranks + 1] first row of each rank; owned */
+    uint64_t first_row;  /**< = row_start[rank] */
+    size_t n_rows;       /**< own rows = own elements of every vector */
+    uint64_t n_nonzeros; /**< own */
+    uint64_t n_all_nonzeros;
+    double imbalance; /**< nonzeros of the fullest rank / mean over the ranks */
+    struct stk_csr interior;
+    struct stk_csr_rows rest;
+    struct stm_halo *halo;
+    uint64_t *ghost_rows; /**< [halo->n_ghosts] global numbers of the ghosts; owned */
+    double wait_s;       /**< sum of the times st_matrix_multiply() waited for the halo */
+    size_t *part_starts; /**< backing store of the two splits; owned */
+    struct st_mapping arrays[7]; /**< backing store of the entries; owned */
+};
+
+/**
+ * Build this rank's rows, each part touched by its thread, and the halo.
+ * Collective over @p comm.
+ * @param n_threads parts of the row split
+ * @param row_start [n_ranks + 1], equal on all ranks; owned by the matrix from now on, also on failure
+ * @param source    knows at least this rank's rows; borrowed during the call
+ * @param out       owned by the caller on success; st_matrix_destroy()
+ * @return the same on all ranks; ST_ERR_STEP if a rank's share exceeds 32-bit local indices
+ */
+enum st_status st_matrix_create(const struct stm_comm *comm, size_t n_threads,
+                                uint64_t *row_start, const struct st_row_source *source,
+                                struct st_matrix **out, struct st_error *err);
+/** Local; accepts NULL and half-built. */
+void st_matrix_destroy(struct st_matrix **matrix);
+
+/**
+ * y = A x on this rank's rows. Every rank of the matrix's communicator must call it.
+ * @param overlap multiply the interior while the halo travels
+ * @param x, y    [n_rows], not overlapping
+ */
+enum st_status st_matrix_multiply(struct st_matrix *matrix, bool overlap, const double *x,
+                                  double *y, struct st_error *err);
+
+/** Minimum traffic and flops of one product on this rank (METHODS 4.3). Local. */
+double st_matrix_work_bytes(const struct st_matrix *matrix);
+double st_matrix_work_flops(const struct st_matrix *matrix);
+
+/** Global entry list of own row @p i, for checks: columns in no particular order. Local.
+ *  @param visit called once per entry */
+void st_matrix_visit_row(const struct st_matrix *matrix, size_t i,
+                         void (*visit)(void *context, uint64_t column, double value),
+                         void *context);
+
+/** An untouched array of @p n elements on huge pages where it is long enough for some. Local. */
+enum st_status st_array_map(struct st_error *err, size_t n, size_t size,
+                            struct st_mapping *out);
+
+#endif

@@ -1,0 +1,631 @@
+/*
+ * stream: sustained memory bandwidth (METHODS 1.1 to 1.3). One section per kernel and one
+ * that asks the kernel where the pages are.
+ *
+ * Size. `size` is one array of one node; the node's ranks divide it by their threads, so
+ * that one thread works on one slice whatever the mixture of ranks and threads. METHODS 1.2
+ * also wants 10 ms per repetition; that part of the rule is left to the harness, whose inner
+ * count makes any size last long enough to be timed.
+ *
+ * Values. Every kernel changes all elements alike, so one number per array, the mirror,
+ * follows what an element must be. The start values and the factor are BabelStream's (0.1,
+ * 0.2, s = 0.4), except that c starts at 0.14 instead of 0, its value after the first round:
+ * zeros stored over zeros are not written at all on some processors. Sections repeat their
+ * kernel a varying number of times, and then update, daxpy and nstream would leave any range.
+ * So before each call that would take an element out of [1e-6, 1e2] the factor s is chosen to
+ * bring it back to its start value: bounded for ever, no denormals, same work. For copy, scale, add,
+ * triad that does not happen within 280 rounds, and the closed forms of METHODS 1.3 hold.
+ * With each mirror goes a running bound of the rounding error (Higham, Accuracy and Stability
+ * of Numerical Algorithms, 3.3), which is the tolerance of verify().
+ */
+#include "kernels/stream.h"
+#include "mpi/comm.h"
+#include "src/base/bench.h"
+#include "src/base/mem.h"
+#include "src/base/units.h"
+#include "src/benchmarks/part_page_nodes.h"
+#include "src/measure/run.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MIB ((uint64_t)1 << 20)
+
+enum {
+    STREAM_PAGE_SECTION = STK_N_KERNELS,
+    M_PAGES_LOCAL =
+        2 * STK_N_KERNELS, /* row 2k: rate of kernel k, row 2k + 1: moved bytes */
+    M_PAGES_HUGE
+};
+
+static const double stream_factor = 0.4;       /* BabelStream */
+static const double stream_low = 1e-6;         /* far from denormals */
+static const double stream_high = 1e2;         /* coming back costs 3 digits at most */
+static const double stream_memory_share = 0.6; /* METHODS 1.2 */
+static const double stream_local_share = 0.99; /* METHODS 1.3 */
+static const double stream_huge_share = 0.95;  /* METHODS 2.2 */
+static const uint64_t stream_floor_bytes = 256 * MIB; /* METHODS 1.2 */
+static const uint64_t stream_grain_bytes = 2 * MIB;   /* METHODS 1.2: per thread */
+static const double stream_start[STK_N_ARRAYS] = {0.1, 0.2, 0.14, 0.5};
+
+struct stream_params {
+    uint64_t size;
+    uint32_t stores, kernels, pages;
+};
+
+/* What an element of an array must be, and how far rounding may have taken it. */
+struct stream_value {
+    double value, error;
+};
+
+struct stream_state {
+    const struct stk_stream_isa *isa;
+    size_t n; /* elements of this rank's part */
+    struct st_mapping map[STK_N_ARRAYS];
+    double *array[STK_N_ARRAYS]; /* in the mappings, staggered; NULL if not used */
+    struct stream_value mirror[STK_N_ARRAYS];
+    struct st_page_sample sample;
+    double huge;                /* share of the arrays in huge pages; -1: unknown */
+    struct stream_value sum[2]; /* last result of sum and dot: wanted and its bound */
+    double got[2];              /* and got */
+    bool summed[2];
+};
+
+static const char *const stream_stores[] = {"ordinary", "nontemporal", NULL};
+static const char *const stream_pages[] = {"default", "small", "huge", NULL};
+static const char *const stream_kernels[] = {"copy",  "scale",  "add",     "triad",
+                                             "sum",   "dot",    "init",    "update",
+                                             "daxpy", "striad", "nstream", NULL};
+
+static const struct st_param params[] = {
+    ST_PARAM_BYTES_AUTO(stream_params, size, "auto", 1024, 0x1p50,
+                        "one array of one node; auto: 4 x its caches, at least 256 MiB"),
+    ST_PARAM_CHOICE(stream_params, stores, stream_stores, "ordinary",
+                    "nontemporal: past the caches, without reading what is overwritten"),
+    ST_PARAM_SET(stream_params, kernels, stream_kernels, "copy scale add triad",
+                 "loops to measure, in the order of the list"),
+    ST_PARAM_CHOICE(
+        stream_params, pages, stream_pages, "default",
+        "small: 4 KiB; huge: 2 MiB, a failure if the system does not give them"),
+};
+
+#define STREAM_ROWS(kernel, NAME, loop)                                                  \
+    [2 * (NAME)] = {kernel,                                                              \
+                    "byte s-1",                                                          \
+                    ST_HIGHER,                                                           \
+                    ST_NODE,                                                             \
+                    ST_FROM_WORK,                                                        \
+                    (NAME),                                                              \
+                    loop ", bytes as STREAM counts them"},                               \
+         [2 * (NAME) + 1] = {kernel "_moved",                                            \
+                             "byte s-1",                                                 \
+                             ST_HIGHER,                                                  \
+                             ST_NODE,                                                    \
+                             ST_FROM_WORK,                                               \
+                             (NAME),                                                     \
+                             loop ", moved bytes (assumes write-allocate)"}
+
+static const struct st_metric metrics[] = {
+    STREAM_ROWS("copy", STK_COPY, "c = a"),
+    STREAM_ROWS("scale", STK_SCALE, "b = s c"),
+    STREAM_ROWS("add", STK_ADD, "c = a + b"),
+    STREAM_ROWS("triad", STK_TRIAD, "a = b + s c"),
+    STREAM_ROWS("sum", STK_SUM, "sum of a"),
+    STREAM_ROWS("dot", STK_DOT, "sum of a b"),
+    STREAM_ROWS("init", STK_INIT, "a = s"),
+    STREAM_ROWS("update", STK_UPDATE, "a = s a"),
+    STREAM_ROWS("daxpy", STK_DAXPY, "a = a + s b"),
+    STREAM_ROWS("striad", STK_STRIAD, "a = b + c d"),
+    STREAM_ROWS("nstream", STK_NSTREAM, "a = a + b + s c"),
+    [M_PAGES_LOCAL] =
+        {"pages_local", "1", ST_HIGHER, ST_RANK, ST_GIVEN, STREAM_PAGE_SECTION,
+         "share of sampled pages on the NUMA node of their thread; -1: unknown"},
+    [M_PAGES_HUGE] = {"pages_huge", "1", ST_HIGHER, ST_RANK, ST_GIVEN,
+                      STREAM_PAGE_SECTION,
+                      "share of the arrays in huge pages; -1: unknown"},
+};
+
+/* Is this kernel measured? Non-temporal stores leave out those that read what they write. */
+static bool stream_has(const struct stream_params *p, size_t kernel)
+{
+    const enum stk_stream_kernel k = (enum stk_stream_kernel)kernel;
+
+    return (p->kernels & (1U << kernel)) != 0 &&
+           (p->stores == STK_ORDINARY || stk_stream_write_only(k));
+}
+
+static bool stream_applies(const void *parameters, size_t row)
+{
+    const struct stream_params *p = parameters;
+
+    if (row == M_PAGES_LOCAL) {
+        return true;
+    }
+    if (row == M_PAGES_HUGE) {
+        return p->pages == ST_PAGES_HUGE;
+    }
+    return stream_has(p, row / 2);
+}
+
+static unsigned stream_uses(const struct stream_params *p)
+{
+    unsigned used = 0;
+
+    for (size_t k = 0; k < STK_N_KERNELS; k++) {
+        used |= stream_has(p, k) ? stk_stream_uses((enum stk_stream_kernel)k) : 0U;
+    }
+    return used;
+}
+
+static size_t stream_n_arrays(const struct stream_params *p)
+{
+    size_t n = 0;
+
+    for (unsigned used = stream_uses(p); used != 0; used >>= 1) {
+        n += used & 1U;
+    }
+    return n;
+}
+
+/* Four times the caches (METHODS 1.2); saturates, which no memory holds. */
+static uint64_t stream_cache_rule(uint64_t llc_bytes)
+{
+    return llc_bytes > UINT64_MAX / 4 ? UINT64_MAX : 4 * llc_bytes;
+}
+
+/*
+ * Bytes of one array of a node with `size: auto` (METHODS 1.2). A multiple of 2 MiB per
+ * thread unless the memory is too small even for that.
+ */
+static uint64_t stream_auto_bytes(uint64_t llc_bytes, uint64_t memory_bytes,
+                                  size_t n_threads, size_t n_arrays)
+{
+    const uint64_t grain = stream_grain_bytes * (n_threads > 0 ? n_threads : 1);
+    const uint64_t rule = stream_cache_rule(llc_bytes);
+    const uint64_t want = rule > stream_floor_bytes ? rule : stream_floor_bytes;
+    const uint64_t most =
+        memory_bytes == 0
+            ? UINT64_MAX
+            : (uint64_t)(stream_memory_share * (double)memory_bytes) / n_arrays;
+
+    if (want <= most && most - want >= grain) {
+        return (want / grain + (want % grain != 0)) * grain;
+    }
+    return most >= grain ? most / grain * grain : most / 4096 * 4096;
+}
+
+static void stream_notes(const struct stream_params *p, const struct st_shape *shape,
+                         uint64_t array_bytes, struct st_need *need)
+{
+    char array[32];
+    char caches[32];
+    size_t length = 0;
+
+    (void)st_format_quantity(array, sizeof array, (double)array_bytes, "byte");
+    (void)st_format_quantity(caches, sizeof caches, (double)shape->llc_bytes, "byte");
+    if (shape->llc_bytes == 0) {
+        length = (size_t)snprintf(
+            need->notes, sizeof need->notes,
+            "cache sizes unknown: %s per array assumed to be enough", array);
+    } else if (array_bytes < stream_cache_rule(shape->llc_bytes)) {
+        length =
+            (size_t)snprintf(need->notes, sizeof need->notes,
+                             "cache_affected: an array of %s is less than 4 x the %s of "
+                             "caches of the node",
+                             array, caches);
+    }
+    for (size_t k = 0; k < STK_N_KERNELS; k++) {
+        if ((p->kernels & (1U << k)) != 0 && !stream_has(p, k)) {
+            length += (size_t)snprintf(need->notes + length, sizeof need->notes - length,
+                                       "%s%s has no non-temporal form, left out",
+                                       length > 0 ? "; " : "", stream_kernels[k]);
+        }
+    }
+}
+
+static enum st_status stream_plan(const void *parameters, const struct st_shape *shape,
+                                  struct st_need *need, struct st_error *err)
+{
+    const struct stream_params *p = parameters;
+    const size_t n_arrays = stream_n_arrays(p);
+    const size_t n_threads = shape->max_ranks_per_node * shape->max_threads;
+    const size_t n_ranks = shape->min_ranks_per_node > 0 ? shape->min_ranks_per_node : 1;
+    double bytes = 0.0;
+
+    if (n_arrays == 0) {
+        return st_fail(
+            err, ST_ERR_CONFIG, "stream: no kernel is left to measure%s",
+            p->stores == STK_NONTEMPORAL
+                ? "; with nontemporal stores take some of: copy scale add triad init "
+                  "striad"
+                : "; name at least one in 'kernels'");
+    }
+    for (size_t k = 0; k < STK_N_KERNELS; k++) {
+        if (stream_has(p, k) && p->stores == STK_NONTEMPORAL &&
+            stk_stream_best()->nontemporal[k] == NULL) {
+            return st_fail(
+                err, ST_ERR_UNSUPPORTED,
+                "stream: no non-temporal stores on this kind of processor; use "
+                "stores: ordinary");
+        }
+        const struct stk_work *work = stk_stream_work((enum stk_stream_kernel)k);
+        bytes += stream_has(p, k) ? stk_work_moved_bytes(work, 1) : 0.0;
+    }
+    const uint64_t array = p->size != ST_AUTO
+                               ? p->size
+                               : stream_auto_bytes(shape->llc_bytes, shape->memory_bytes,
+                                                   n_threads, n_arrays);
+    /* The fewest ranks of a node carry most; one huge page more for the stagger of each array. */
+    const uint64_t per_rank = array / n_ranks + stream_grain_bytes;
+    need->bytes_per_rank = per_rank * n_arrays;
+    if (p->size == ST_AUTO && shape->memory_bytes > 0 && shape->max_ranks_per_node > 0) {
+        /* On every node the arrays stay below the share, however uneven the ranks are. */
+        const uint64_t most =
+            (uint64_t)(stream_memory_share * (double)shape->memory_bytes) /
+                shape->max_ranks_per_node +
+            stream_grain_bytes * n_arrays;
+        need->bytes_per_rank = need->bytes_per_rank < most ? need->bytes_per_rank : most;
+    }
+    /* 2 GB/s: no server in use is slower, also with one thread. */
+    need->seconds_per_repetition = bytes * (double)(array / sizeof(double)) / 2e9;
+    stream_notes(p, shape, array, need);
+    return ST_OK;
+}
+
+/* Sums over the ranks of this rank's node. */
+struct stream_node {
+    uint64_t n_threads, memory_bytes; /* of the node */
+    uint64_t first_thread;            /* of this rank among them */
+};
+
+/* Collective over the group: nothing local can fail before or within. */
+static enum st_status stream_node_sums(struct st_run *run, struct stream_node *out)
+{
+    const uint64_t mine[2] = {run->place->n_threads, run->place->memory_bytes};
+    uint64_t before[2] = {0, 0};
+    uint64_t all[2] = {0, 0};
+    struct stm_comm node;
+
+    enum st_status rc = stm_comm_split(&run->comm, (int)run->place->node, run->comm.rank,
+                                       &node, &run->err);
+    if (rc != ST_OK) {
+        return rc;
+    }
+    STM_TRY(&run->err, MPI_Allreduce(mine, all, 2, MPI_UINT64_T, MPI_SUM, node.handle));
+    STM_TRY(&run->err, MPI_Exscan(mine, before, 2, MPI_UINT64_T, MPI_SUM, node.handle));
+    out->n_threads = all[0];
+    out->memory_bytes = all[1];
+    out->first_thread =
+        node.rank > 0 ? before[0] : 0; /* Exscan leaves rank 0's undefined */
+    stm_comm_free(&node);
+    return ST_OK;
+}
+
+/* This rank's elements of the node's array: the slices of its threads. */
+static size_t stream_share(const struct stream_params *p, const struct st_run *run,
+                           const struct stream_node *node)
+{
+    const uint64_t bytes =
+        p->size != ST_AUTO
+            ? p->size
+            : stream_auto_bytes(run->place->llc_bytes, node->memory_bytes,
+                                (size_t)node->n_threads, stream_n_arrays(p));
+    const size_t n = (size_t)(bytes / sizeof(double));
+    const size_t last_thread = (size_t)node->first_thread + run->place->n_threads - 1;
+    size_t first = 0;
+    size_t last = 0;
+    size_t unused = 0;
+
+    stk_slice(n, (size_t)node->first_thread, (size_t)node->n_threads, &first, &unused);
+    stk_slice(n, last_thread, (size_t)node->n_threads, &unused, &last);
+    return last - first;
+}
+
+/*
+ * Arrays at equal offsets modulo 4 KiB disturb each other (store-to-load aliasing): array k
+ * starts k x (1 KiB + 64 B) into its mapping (METHODS 1.1). So the first of those bytes of a
+ * slice lie on the last page of the slice before.
+ */
+static enum st_status stream_map(struct st_run *run, struct stream_state *s, size_t k)
+{
+    const struct stream_params *p = run->params;
+    const size_t stagger = k * (1024 + 64);
+    size_t bytes = 0;
+
+    if (!st_mul_size(s->n, sizeof(double), &bytes) ||
+        !st_add_size(bytes, stagger + stream_grain_bytes, &bytes)) {
+        return st_fail(&run->err, ST_ERR_MEMORY, "stream: an array of %zu elements",
+                       s->n);
+    }
+    bytes -= stream_grain_bytes;
+    if (p->pages ==
+        ST_PAGES_HUGE) { /* else the rest of the last 2 MiB would be small pages */
+        bytes =
+            (bytes + stream_grain_bytes - 1) / stream_grain_bytes * stream_grain_bytes;
+    }
+    enum st_status rc = st_pages_map(&run->err, bytes > 0 ? bytes : 1,
+                                     (enum st_pages)p->pages, &s->map[k]);
+    if (rc == ST_OK) {
+        /* Through void: the bytes are aligned as doubles, both terms being multiples of 64. */
+        s->array[k] = (double *)(void *)((char *)s->map[k].base + stagger);
+    }
+    return rc;
+}
+
+/* Smallest share of huge pages over the arrays: one small array must not hide in the mean. */
+static double stream_huge_share_of(const struct stream_state *s)
+{
+    double least = 1.0;
+
+    for (size_t k = 0; k < STK_N_ARRAYS; k++) {
+        if (s->map[k].base != NULL) {
+            const double share = st_pages_huge_fraction(&s->map[k]);
+            least = share < least ? share : least;
+        }
+    }
+    return least;
+}
+
+static enum st_status stream_prepare(struct st_run *run, void *state)
+{
+    const struct stream_params *p = run->params;
+    struct stream_state *s = state;
+    const unsigned used = stream_uses(p);
+    struct stream_node node = {0};
+
+    enum st_status rc = stream_node_sums(run, &node);
+    if (rc != ST_OK) {
+        return rc;
+    }
+    s->isa = stk_stream_best();
+    s->n = stream_share(p, run, &node);
+    for (size_t k = 0; k < STK_N_ARRAYS; k++) {
+        s->mirror[k].value = stream_start[k];
+        if ((used & (1U << k)) == 0) {
+            continue;
+        }
+        rc = stream_map(run, s, k);
+        if (rc != ST_OK) {
+            return rc;
+        }
+        stk_stream_fill(s->n, s->array[k], stream_start[k]);
+    }
+    for (size_t k = 0; k < STK_N_KERNELS; k++) {
+        if (stream_has(p, k)) {
+            const struct stk_work *work = stk_stream_work((enum stk_stream_kernel)k);
+            st_set_work(run, 2 * k, stk_work_bytes(work, s->n));
+            st_set_work(run, 2 * k + 1,
+                        p->stores == STK_ORDINARY ? stk_work_moved_bytes(work, s->n)
+                                                  : stk_work_bytes(work, s->n));
+        }
+    }
+    s->huge = p->pages == ST_PAGES_HUGE ? stream_huge_share_of(s) : -1.0;
+    return st_page_sample_create(&s->sample, STK_N_ARRAYS, s->array, s->n,
+                                 run->place->n_threads, &run->err);
+}
+
+/* u of the rounding model fl(x) = x (1 + d), |d| <= u */
+static const double unit_roundoff = DBL_EPSILON / 2;
+
+/* p + q */
+static struct stream_value stream_plus(struct stream_value p, struct stream_value q)
+{
+    const double value = p.value + q.value;
+
+    return (struct stream_value){value, p.error + q.error + unit_roundoff * fabs(value)};
+}
+
+/* p q */
+static struct stream_value stream_times(struct stream_value p, struct stream_value q)
+{
+    const double value = p.value * q.value;
+
+    return (struct stream_value){value, fabs(p.value) * q.error +
+                                            fabs(q.value) * p.error + p.error * q.error +
+                                            unit_roundoff * fabs(value)};
+}
+
+/* What @p kernel makes of an element (METHODS 1.1); for sum and dot the term it adds. */
+static struct stream_value stream_after(enum stk_stream_kernel kernel,
+                                        const struct stream_value m[STK_N_ARRAYS],
+                                        double factor)
+{
+    const struct stream_value a = m[STK_A];
+    const struct stream_value b = m[STK_B];
+    const struct stream_value c = m[STK_C];
+    const struct stream_value s = {factor, 0.0};
+
+    switch (kernel) {
+    case STK_SCALE:
+        return stream_times(s, c);
+    case STK_ADD:
+        return stream_plus(a, b);
+    case STK_TRIAD:
+        return stream_plus(b, stream_times(s, c));
+    case STK_DOT:
+        return stream_times(a, b);
+    case STK_INIT:
+        return s;
+    case STK_UPDATE:
+        return stream_times(s, a);
+    case STK_DAXPY:
+        return stream_plus(a, stream_times(s, b));
+    case STK_STRIAD:
+        return stream_plus(b, stream_times(c, m[STK_D]));
+    case STK_NSTREAM:
+        return stream_plus(a, stream_plus(b, stream_times(s, c)));
+    case STK_COPY:
+    case STK_SUM:
+    case STK_N_KERNELS:
+    default:
+        return a;
+    }
+}
+
+/* BabelStream's factor, or the one that takes the result back to its start value. */
+static double stream_choose_factor(enum stk_stream_kernel kernel,
+                                   const struct stream_value m[STK_N_ARRAYS])
+{
+    const double result = stream_after(kernel, m, stream_factor).value;
+    const double a = m[STK_A].value;
+    const double b = m[STK_B].value;
+    const double c = m[STK_C].value;
+
+    if (result >= stream_low && result <= stream_high) {
+        return stream_factor;
+    }
+    switch (kernel) {
+    case STK_SCALE:
+        return stream_start[STK_B] / c;
+    case STK_TRIAD:
+        return (stream_start[STK_A] - b) / c;
+    case STK_UPDATE:
+        return stream_start[STK_A] / a;
+    case STK_DAXPY:
+        return (stream_start[STK_A] - a) / b;
+    case STK_NSTREAM:
+        return (stream_start[STK_A] - a - b) / c;
+    case STK_COPY: /* these have no factor, and stay in range because the others do */
+    case STK_ADD:
+    case STK_SUM:
+    case STK_DOT:
+    case STK_INIT:
+    case STK_STRIAD:
+    case STK_N_KERNELS:
+    default:
+        return stream_factor;
+    }
+}
+
+static void stream_call(const struct stream_params *p, struct stream_state *s,
+                        enum stk_stream_kernel kernel)
+{
+    const double factor = stream_choose_factor(kernel, s->mirror);
+    const struct stream_value after = stream_after(kernel, s->mirror, factor);
+    const enum stk_array writes = stk_stream_writes(kernel);
+    const double total =
+        stk_stream(s->isa, kernel, (enum stk_stores)p->stores, s->n, s->array, factor);
+
+    if (writes != STK_N_ARRAYS) {
+        s->mirror[writes] = after;
+        return;
+    }
+    /* At least 16 partial sums: each has n / 16 roundings, and then they are added up. */
+    const size_t i = kernel == STK_DOT ? 1 : 0;
+    const double n = (double)s->n;
+    s->got[i] = total;
+    s->sum[i].value = n * after.value;
+    s->sum[i].error =
+        n * (after.error + (n / 16 + 1000) * unit_roundoff * fabs(after.value));
+    s->summed[i] = true;
+}
+
+static enum st_status stream_run(struct st_run *run, void *state)
+{
+    const struct stream_params *p = run->params;
+    struct stream_state *s = state;
+
+    if (run->section == STREAM_PAGE_SECTION) {
+        double local = -1.0;
+        for (size_t k = 0; k < run->n_inner; k++) {
+            local = st_page_sample_local(&s->sample);
+        }
+        const size_t place = (size_t)run->comm.rank;
+        st_record(run->rec, M_PAGES_LOCAL, place, local);
+        if (p->pages == ST_PAGES_HUGE) {
+            st_record(run->rec, M_PAGES_HUGE, place, s->huge);
+        }
+        return ST_OK;
+    }
+    for (size_t k = 0; k < run->n_inner; k++) {
+        stream_call(p, s, (enum stk_stream_kernel)run->section);
+    }
+    return ST_OK;
+}
+
+static void stream_verify_array(const struct stream_state *s, size_t k,
+                                struct st_check *check)
+{
+    static const char *const names[STK_N_ARRAYS] = {"element of a", "element of b",
+                                                    "element of c", "element of d"};
+    const struct stream_value want = s->mirror[k];
+
+    /* Mirror and array may each be off by the bound. */
+    check->limit = 2.0 * want.error;
+    const struct stk_deviation d =
+        stk_stream_compare(s->n, s->array[k], want.value, check->limit);
+    if (d.n_bad > 0) {
+        st_check_near(check, s->array[k][d.first_bad], want.value, names[k]);
+        check->n_bad += d.n_bad - 1;
+        check->n_checked += s->n - 1;
+    } else {
+        check->n_checked += s->n;
+    }
+    check->worst = d.worst > check->worst ? d.worst : check->worst;
+}
+
+static enum st_status stream_verify(struct st_run *run, void *state,
+                                    struct st_check *check)
+{
+    const struct stream_params *p = run->params;
+    const struct stream_state *s = state;
+    const double local = st_page_sample_local(&s->sample);
+
+    for (size_t k = 0; k < STK_N_ARRAYS; k++) {
+        if (s->array[k] != NULL && s->n > 0) {
+            stream_verify_array(s, k, check);
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (s->summed[i]) {
+            check->limit = 2.0 * s->sum[i].error;
+            st_check_near(check, s->got[i], s->sum[i].value, i == 0 ? "sum" : "dot");
+        }
+    }
+    if (local >= 0.0) {
+        st_check_true(check, local >= stream_local_share,
+                      "pages on the NUMA node of their thread: fewer than 99 %");
+    }
+    if (p->pages == ST_PAGES_HUGE) {
+        st_check_true(
+            check, stream_huge_share_of(s) >= stream_huge_share,
+            "pages not huge: fewer than 95 % of an array in 2 MiB pages, or unknown");
+    }
+    return ST_OK;
+}
+
+static void stream_release(void *state)
+{
+    struct stream_state *s = state;
+
+    st_page_sample_clear(&s->sample);
+    for (size_t k = 0; k < STK_N_ARRAYS; k++) {
+        st_pages_unmap(&s->map[k]);
+        s->array[k] = NULL;
+    }
+}
+
+static void stream_spoil(void *state)
+{
+    struct stream_state *s = state;
+
+    for (size_t k = 0; k < STK_N_ARRAYS; k++) {
+        if (s->array[k] != NULL && s->n > 0) {
+            s->array[k][s->n / 2] *= 1.001;
+            return;
+        }
+    }
+}
+
+const struct st_bench st_bench_stream = {
+    .name = "stream",
+    .summary = "Sustained memory bandwidth of simple loops over large arrays.",
+    .source = "J. D. McCalpin, IEEE TCCA Newsletter, Dec 1995; kernels and factors of "
+              "BabelStream",
+    ST_TABLES(params, metrics),
+    ST_SIZES(struct stream_params, struct stream_state),
+    .applies = stream_applies,
+    ST_STAGES(stream),
+};

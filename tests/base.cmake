@@ -1,0 +1,6 @@
+st_add_unit_test(status SOURCES unit/test_status.c LINK st_base)
+st_add_unit_test(mem SOURCES unit/test_mem.c LINK st_base)
+st_add_unit_test(text SOURCES unit/test_text.c LINK st_base)
+st_add_unit_test(units SOURCES unit/test_units.c LINK st_base m)
+st_add_unit_test(bench SOURCES unit/test_bench.c LINK st_base m)
+st_add_unit_test(splitmix SOURCES unit/test_splitmix.c LINK st_base)
