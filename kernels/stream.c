@@ -83,10 +83,10 @@ size_t stk_stream_isas(size_t max, const struct stk_stream_isa **isas)
     return n;
 }
 
-const struct stk_stream_isa *stk_stream_best(void)
+const struct stk_stream_isa *stk_stream_widest(void)
 {
-    const struct stk_stream_isa *isas[3];
-    const size_t n = stk_stream_isas(3, isas);
+    const struct stk_stream_isa *isas[STK_N_ISAS];
+    const size_t n = stk_stream_isas(STK_N_ISAS, isas);
 
     return isas[n - 1];
 }
@@ -108,19 +108,26 @@ static double *role(double *const arrays[STK_N_ARRAYS], enum stk_array which)
     return which == NONE ? NULL : arrays[which];
 }
 
+struct stk_span stk_stream_span(enum stk_stream_kernel kernel, size_t n,
+                                double *const arrays[STK_N_ARRAYS], double s)
+{
+    const struct kernel_facts *f = &facts[kernel];
+
+    return (struct stk_span){.last = n,
+                             .w = role(arrays, f->w),
+                             .x = role(arrays, f->x),
+                             .y = role(arrays, f->y),
+                             .z = role(arrays, f->z),
+                             .s = s};
+}
+
 double stk_stream(const struct stk_stream_isa *isa, enum stk_stream_kernel kernel,
                   enum stk_stores stores, size_t n, double *const arrays[STK_N_ARRAYS],
                   double s)
 {
-    const struct kernel_facts *f = &facts[kernel];
     const stk_span_fn run =
         stores == STK_NONTEMPORAL ? isa->nontemporal[kernel] : isa->ordinary[kernel];
-    const struct stk_span whole = {.last = n,
-                                   .w = role(arrays, f->w),
-                                   .x = role(arrays, f->x),
-                                   .y = role(arrays, f->y),
-                                   .z = role(arrays, f->z),
-                                   .s = s};
+    const struct stk_span whole = stk_stream_span(kernel, n, arrays, s);
     double total = 0.0;
 
 #pragma omp parallel default(none) shared(whole, run, n) reduction(+ : total)
@@ -129,6 +136,26 @@ double stk_stream(const struct stk_stream_isa *isa, enum stk_stream_kernel kerne
         stk_slice(n, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads(),
                   &span.first, &span.last);
         total += run(&span);
+    }
+    return total;
+}
+
+double stk_stream_team(const struct stk_stream_isa *isa, enum stk_stream_kernel kernel,
+                       const struct stk_team *team, size_t n,
+                       double *const arrays[STK_N_ARRAYS], double s)
+{
+    const stk_span_fn run = isa->ordinary[kernel];
+    const struct stk_span whole = stk_stream_span(kernel, n, arrays, s);
+    double total = 0.0;
+
+#pragma omp parallel default(none) shared(whole, run, n, team) reduction(+ : total)
+    {
+        const size_t thread = (size_t)omp_get_thread_num();
+        struct stk_span span = whole;
+        if (thread < team->n_team && team->slot[thread] != STK_IDLE) {
+            stk_slice(n, team->slot[thread], team->n_slots, &span.first, &span.last);
+            total += run(&span);
+        }
     }
     return total;
 }

@@ -45,6 +45,7 @@ enum stk_array {
 };
 
 enum {
+    STK_N_ISAS = 3,
     STK_SLICE_ELEMENTS =
         512 /**< slices end on multiples of it: one 4 KiB page of doubles */
 };
@@ -61,7 +62,8 @@ typedef double (*stk_span_fn)(const struct stk_span *span);
 
 /** The kernels as compiled for one instruction set; constant tables. */
 struct stk_stream_isa {
-    const char *name; /**< "sse2", "avx2", "avx512"; "neon"; "plain" elsewhere */
+    const char *name;    /**< "sse2", "avx2", "avx512"; "neon"; "plain" elsewhere */
+    size_t vector_bytes; /**< of one load or store */
     stk_span_fn ordinary[STK_N_KERNELS];    /**< never NULL */
     stk_span_fn nontemporal[STK_N_KERNELS]; /**< NULL where there is none */
 };
@@ -78,13 +80,17 @@ enum stk_array stk_stream_writes(enum stk_stream_kernel kernel);
 bool stk_stream_write_only(enum stk_stream_kernel kernel);
 
 /**
- * Variants this processor can run, slowest first; the last is the one to use. Local.
+ * Variants this processor can run, in order of vector width. Local.
  * @param[out] isas constant tables, up to @p max of them
- * @return how many there are (at least 1)
+ * @return how many there are (1 to STK_N_ISAS)
  */
 size_t stk_stream_isas(size_t max, const struct stk_stream_isa **isas);
-/** The best variant of this processor. Local. */
-const struct stk_stream_isa *stk_stream_best(void);
+/** The widest variant; for ordinary stores not always the fastest one. Local. */
+const struct stk_stream_isa *stk_stream_widest(void);
+
+/** The span of all @p n elements, each array in the role that @p kernel gives it. Local. */
+struct stk_span stk_stream_span(enum stk_stream_kernel kernel, size_t n,
+                                double *const arrays[STK_N_ARRAYS], double s);
 
 /**
  * Slice of thread @p thread: page-aligned bounds, sizes that differ by one page at most.
@@ -104,6 +110,23 @@ void stk_slice(size_t n, size_t thread, size_t n_threads, size_t *first, size_t 
 double stk_stream(const struct stk_stream_isa *isa, enum stk_stream_kernel kernel,
                   enum stk_stores stores, size_t n, double *const arrays[STK_N_ARRAYS],
                   double s);
+
+/** Slot of a thread that has no part in stk_stream_team(). */
+#define STK_IDLE SIZE_MAX
+
+/**
+ * One pass by some threads of the next parallel region's team: thread t works on slice
+ * slot[t] of @p n_slots (stk_slice), or waits if that is STK_IDLE or if it has no slot. The
+ * arguments else as for stk_stream().
+ * @param slot [n_team] slices may be given in any order; one that nobody has is not worked on
+ */
+struct stk_team {
+    size_t n_team, n_slots;
+    const size_t *slot;
+};
+double stk_stream_team(const struct stk_stream_isa *isa, enum stk_stream_kernel kernel,
+                       const struct stk_team *team, size_t n,
+                       double *const arrays[STK_N_ARRAYS], double s);
 
 /** The same, serial and plain, to compare with. */
 double stk_stream_ref(enum stk_stream_kernel kernel, size_t n,

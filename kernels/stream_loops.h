@@ -142,6 +142,7 @@ STK_WRITE_LOOP(striad_nontemporal, STK_RHS_STRIAD, STK_STREAM_STORE, STK_FENCE()
 
 const struct stk_stream_isa STK_TABLE = {
     .name = STK_TABLE_NAME,
+    .vector_bytes = STK_LANES * sizeof(double),
     .ordinary = {[STK_COPY] = copy_ordinary,
                  [STK_SCALE] = scale_ordinary,
                  [STK_ADD] = add_ordinary,

@@ -8,10 +8,11 @@
  * the loop names (STREAM's count); what the memory moves beyond them is stated apart.
  */
 struct stk_work {
-    double read_bytes;     /**< read by the loop */
-    double write_bytes;    /**< written by the loop */
-    double allocate_bytes; /**< read only because an ordinary store misses (write-allocate) */
-    double flops;          /**< an FMA counts 2 */
+    double read_bytes;  /**< read by the loop */
+    double write_bytes; /**< written by the loop */
+    double
+        allocate_bytes; /**< read only because an ordinary store misses (write-allocate) */
+    double flops;       /**< an FMA counts 2 */
 };
 
 /** Bytes that the loop names over @p n elements: read + written. */

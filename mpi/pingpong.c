@@ -18,7 +18,7 @@ static inline size_t next_place(size_t place, size_t stride, size_t end)
 
 enum st_status stm_pingpong(const struct stm_link *link, size_t n, struct st_error *err)
 {
-    const MPI_Comm comm = link->comm;
+    MPI_Comm comm = link->comm;
     const int peer = link->peer;
     const int bytes = link->message_bytes;
     const size_t stride = link->stride_bytes;
@@ -48,7 +48,7 @@ enum st_status stm_pingpong(const struct stm_link *link, size_t n, struct st_err
 enum st_status stm_pingpong_timed(const struct stm_link *link, size_t n, stm_now_fn now,
                                   size_t n_keep, double *rtt_s, struct st_error *err)
 {
-    const MPI_Comm comm = link->comm;
+    MPI_Comm comm = link->comm;
     const int peer = link->peer;
     const int bytes = link->message_bytes;
     const size_t stride = link->stride_bytes;
@@ -81,7 +81,7 @@ enum st_status stm_pingpong_timed(const struct stm_link *link, size_t n, stm_now
 static enum st_status windows_out(const struct stm_link *link, size_t n,
                                   struct st_error *err)
 {
-    const MPI_Comm comm = link->comm;
+    MPI_Comm comm = link->comm;
     const int peer = link->peer;
     const int bytes = link->message_bytes;
     const int window = link->window;
@@ -106,7 +106,7 @@ static enum st_status windows_out(const struct stm_link *link, size_t n,
 static enum st_status windows_in(const struct stm_link *link, size_t n,
                                  struct st_error *err)
 {
-    const MPI_Comm comm = link->comm;
+    MPI_Comm comm = link->comm;
     const int peer = link->peer;
     const int bytes = link->message_bytes;
     const int window = link->window;
@@ -135,7 +135,7 @@ enum st_status stm_windows(const struct stm_link *link, size_t n, struct st_erro
 enum st_status stm_windows_both(const struct stm_link *link, size_t n,
                                 struct st_error *err)
 {
-    const MPI_Comm comm = link->comm;
+    MPI_Comm comm = link->comm;
     const int peer = link->peer;
     const int bytes = link->message_bytes;
     const int window = link->window;
@@ -167,12 +167,13 @@ enum st_status stm_turn_wait(MPI_Comm comm, int from, bool quiet, struct st_erro
     if (from < 0) {
         return ST_OK;
     }
-    STM_TRY(err, MPI_Irecv(NULL, 0, MPI_BYTE, from, STM_TAG_REPLY, comm, &request));
-    if (quiet) {
-        return stm_wait_quiet(&request, err);
+    if (!quiet) {
+        STM_TRY(err, MPI_Recv(NULL, 0, MPI_BYTE, from, STM_TAG_REPLY, comm,
+                              MPI_STATUS_IGNORE));
+        return ST_OK;
     }
-    STM_TRY(err, MPI_Wait(&request, MPI_STATUS_IGNORE));
-    return ST_OK;
+    STM_TRY(err, MPI_Irecv(NULL, 0, MPI_BYTE, from, STM_TAG_REPLY, comm, &request));
+    return stm_wait_quiet(&request, err);
 }
 
 enum st_status stm_turn_pass(MPI_Comm comm, const int to[2], struct st_error *err)

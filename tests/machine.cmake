@@ -13,3 +13,5 @@ st_add_unit_test(affinity SOURCES placement/test_affinity.c machine_shims/small_
 st_add_mpi_test(machine SOURCES mpi/test_machine.c LINK st_machine RANKS 1 2 3 4 7)
 st_add_mpi_test(machine_keys SOURCES mpi/test_machine_keys.c machine_shims/split_alone.c
                 LINK st_machine RANKS 1 3)
+st_add_mpi_test(machine_hosts SOURCES mpi/test_machine_hosts.c machine_shims/two_hosts.c
+                LINK st_machine RANKS 1 2 3 4 7)

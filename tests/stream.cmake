@@ -8,6 +8,9 @@ foreach(n 1 2 3 4 7)
   set_property(TEST mpi.benchmarks.${n} APPEND PROPERTY ENVIRONMENT "OMP_WAIT_POLICY=passive")
 endforeach()
 
+st_add_unit_test(stream_values SOURCES unit/test_stream_values.c
+                 LINK st_benchmarks st_kernels st_base OpenMP::OpenMP_C m)
+
 # Run by hand for figures: build-release/tests/bench_compare_stream [MiB] [repetitions].
 add_executable(bench_compare_stream bench_compare/compare_stream.c bench_compare/stream_plain.c)
 st_target_defaults(bench_compare_stream)

@@ -105,7 +105,8 @@ const char *st_place_word(enum st_place_kind kind)
                                         [ST_NODE] = "node",
                                         [ST_RANK] = "rank",
                                         [ST_PAIR] = "pair",
-                                        [ST_NUMA] = "numa"};
+                                        [ST_NUMA] = "numa",
+                                        [ST_POINT] = "point"};
 
     return (size_t)kind < ST_COUNT(words) ? words[kind] : "unknown";
 }
@@ -179,7 +180,7 @@ static const char *metric_defect(const struct st_bench *b, size_t row)
     if (m->unit == NULL || !st_unit_known(m->unit)) {
         return "its unit is not a base unit";
     }
-    if ((size_t)m->better > ST_NEITHER || (size_t)m->place > ST_NUMA ||
+    if ((size_t)m->better > ST_NEITHER || (size_t)m->place >= ST_N_PLACE_KINDS ||
         (size_t)m->origin > ST_GIVEN || m->section >= ST_MAX_SECTIONS) {
         return "better, place, origin or section is out of range";
     }
@@ -189,8 +190,13 @@ static const char *metric_defect(const struct st_bench *b, size_t row)
     if (m->origin == ST_FROM_WORK && !is_rate(m->unit)) {
         return "work/time needs a unit per second";
     }
-    if (m->origin != ST_GIVEN && (m->place == ST_PAIR || m->place == ST_NUMA)) {
+    if (m->origin != ST_GIVEN && m->place != ST_JOB && m->place != ST_NODE &&
+        m->place != ST_RANK) {
         return "a time or rate is taken over the ranks of the job, a node or a rank";
+    }
+    if (m->place == ST_POINT && (!is_name(b->point_name) || b->point_unit == NULL ||
+                                 !st_unit_known(b->point_unit))) {
+        return "a curve needs point_name and point_unit of the benchmark";
     }
     return has_text(m->help) ? NULL : "its help is missing";
 }

@@ -90,14 +90,19 @@ enum st_better {
     ST_NEITHER
 };
 
-/** What a sample belongs to. Times and work/time are for job, node and rank; pairs and NUMA
- * pairs are given. */
+/** What a sample belongs to. Times and work/time are for job, node and rank; pairs, NUMA pairs
+ * and points are given. */
 enum st_place_kind {
     ST_JOB,  /**< the group as a whole; owner: group rank 0 */
     ST_NODE, /**< one node of the group; owner: its lowest group rank */
     ST_RANK, /**< one rank; owner: itself */
     ST_PAIR, /**< ordered pair of ranks (a -> b), listed by st_set_places() */
-    ST_NUMA  /**< CPU NUMA node a, memory NUMA node b of one node, listed likewise */
+    ST_NUMA, /**< CPU NUMA node a, memory NUMA node b of one node, listed likewise */
+    ST_POINT /**< one point of a rank's curve: a value of st_bench.point_name, listed likewise */
+};
+
+enum {
+    ST_N_PLACE_KINDS = ST_POINT + 1
 };
 
 enum st_origin {
@@ -129,6 +134,22 @@ struct st_shape {
                                      the participating PUs of the busiest node; 0: unknown */
     uint64_t memory_bytes; /**< allowed on the smallest node, whole node */
     bool oversubscribed;
+    size_t n_numa; /**< NUMA nodes of the participating node that has fewest; 0: unknown */
+};
+
+/** One NUMA node of this rank's node, CPU-less ones included; numbered as hwloc does (logical). */
+struct st_numa_node {
+    long os_index;         /**< the system's number, for memory policies; -1: unknown */
+    bool has_cpus;         /**< false: memory only (HBM, CXL, GPU memory) */
+    uint64_t memory_bytes; /**< 0: CPUs without memory */
+    char kind[16];         /**< "DRAM", "HBM", "CXL", "GPU", "unknown" */
+    size_t nearest;        /**< logical number of the nearest node with CPUs (itself if it has) */
+};
+
+/** Where one thread of this rank sits; SIZE_MAX / -1: unknown. */
+struct st_thread_place {
+    long pu;
+    size_t core, l3, numa, package;
 };
 
 /** Where this rank sits; filled from the layout. */
@@ -143,6 +164,11 @@ struct st_place_info {
     uint64_t memory_bytes; /**< this rank's share of what its node may use */
     bool oversubscribed;   /**< more threads than PUs on some node of the step */
     size_t numa;           /**< logical NUMA node of this rank's first PU */
+    size_t n_numa;         /**< NUMA nodes of this rank's node; 0: unknown */
+    const struct st_numa_node *numa_nodes;  /**< [n_numa] borrowed */
+    const struct st_thread_place *threads;  /**< [n_threads] borrowed */
+    uint64_t l1d_bytes, l2_bytes, l3_bytes; /**< one instance of each; 0: unknown */
+    bool llc_plausible;    /**< false: the sizes above are hidden or absurd */
 };
 
 /** Prediction of plan(). */
@@ -182,6 +208,8 @@ struct st_bench {
     const struct st_param *params;
     size_t n_metrics;
     const struct st_metric *metrics;
+    const char *point_name; /**< what curves (ST_POINT) run over, "size"; NULL: no curve */
+    const char *point_unit; /**< UDUNITS base unit of their values */
     size_t params_size, state_size;
 
     size_t min_ranks;                /**< of a group; 0 and 1: any */
@@ -251,7 +279,7 @@ enum st_status st_bench_validate(const struct st_bench *bench, struct st_error *
 
 const char *st_better_word(enum st_better better); /* "higher" "lower" "neither" */
 const char *
-st_place_word(enum st_place_kind kind);            /* "job" "node" "rank" "pair" "numa" */
+st_place_word(enum st_place_kind kind); /* "job" "node" "rank" "pair" "numa" "point" */
 const char *st_origin_word(enum st_origin origin); /* "time" "work/time" "given" */
 
 #endif

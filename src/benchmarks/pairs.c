@@ -325,8 +325,7 @@ static enum st_status pairs_link(struct st_run *run, struct pairs_state *s)
         .window = (int)p->window,
         .stride_bytes = p->buffers == PAIRS_ROTATE ? pairs_place_bytes(p) : 0,
     };
-    s->link.requests =
-        st_calloc(&run->err, 2 * (size_t)p->window, sizeof *s->link.requests);
+    s->link.requests = st_calloc(&run->err, 2 * (size_t)p->window, sizeof(MPI_Request));
     if (s->link.requests == NULL) {
         return run->err.code;
     }

@@ -32,7 +32,7 @@ enum {
 
 double st_cg_bytes(uint64_t n_rows, bool jacobi)
 {
-    return 8.0 * (double)n_rows * (jacobi ? N_ARRAYS : N_ARRAYS - 1);
+    return st_array_bytes(n_rows, sizeof(double)) * (jacobi ? N_ARRAYS : N_ARRAYS - 1);
 }
 
 static enum st_status sum_over_ranks(const struct st_cg *cg, int n, double *sums,

@@ -12,6 +12,7 @@
 #include "src/measure/run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,14 @@ enum st_status st_array_map(struct st_error *err, size_t n, size_t size,
     return st_pages_map(err, size_bytes > 0 ? size_bytes : size,
                         size_bytes >= HUGE_PAGE_BYTES ? ST_PAGES_HUGE : ST_PAGES_DEFAULT,
                         out);
+}
+
+double st_array_bytes(uint64_t n, size_t size)
+{
+    const double bytes = (double)n * (double)size;
+
+    return bytes < HUGE_PAGE_BYTES ? bytes
+                                   : ceil(bytes / HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES;
 }
 
 uint64_t st_partition_start(const struct st_row_source *source, enum st_partition kind,

@@ -102,5 +102,7 @@ void st_matrix_visit_row(const struct st_matrix *matrix, size_t i,
 /** An untouched array of @p n elements on huge pages where it is long enough for some. Local. */
 enum st_status st_array_map(struct st_error *err, size_t n, size_t size,
                             struct st_mapping *out);
+/** What such an array occupies once it is touched, whole huge pages included. Local. */
+double st_array_bytes(uint64_t n, size_t size);
 
 #endif

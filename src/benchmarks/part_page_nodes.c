@@ -40,10 +40,10 @@ static int thread_node(const unsigned long *memory_nodes)
 
 /* Pages in the middles of equal parts of the slice of @p thread. */
 static void choose_pages(struct st_page_sample *sample, size_t first_sample,
-                         size_t n_samples, const double *array, size_t n, size_t thread,
+                         size_t n_samples, double *array, size_t n, size_t thread,
                          size_t n_threads)
 {
-    const uintptr_t page_mask = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+    const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
     size_t first = 0;
     size_t last = 0;
 
@@ -51,10 +51,10 @@ static void choose_pages(struct st_page_sample *sample, size_t first_sample,
     for (size_t k = 0; k < n_samples; k++) {
         const double part = ((double)k + 0.5) / (double)n_samples;
         const size_t i = first + (size_t)(part * (double)(last - first));
-        const uintptr_t address = (uintptr_t)(array + i);
+        char *address = (char *)(array + i);
         /* An empty slice has no page of its own. */
         sample->pages[first_sample + k] =
-            first < last ? (void *)(address & page_mask) : NULL;
+            first < last ? address - (uintptr_t)address % page_bytes : NULL;
     }
 }
 

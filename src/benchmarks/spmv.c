@@ -156,21 +156,26 @@ static enum st_partition partition_of(const struct spmv_params *p)
 }
 
 /*
- * Peak bytes of the fullest rank: CSR entries (12 bytes a nonzero, 4 a row), x and y, the
- * solver's vectors; for what crosses ranks its row numbers (at most 8 bytes an entry) and,
- * while the pattern is found, three 8-byte copies of the columns (one of them qsort()'s);
+ * Peak bytes of a rank: interior and rest in CSR, x and y, the solver's vectors; while the
+ * pattern is found, three 8-byte copies of the rest's columns (one of them qsort()'s);
  * ghosts with their numbers, and as many elements to send; the partition.
  */
 static double share_bytes(const struct spmv_params *p, const struct st_box_share *share,
                           uint64_t n_ranks)
 {
-    const bool jacobi = p->preconditioner == SPMV_JACOBI;
-    const double solver_bytes =
-        p->solver == SPMV_CG ? st_cg_bytes(share->n_rows, jacobi) : 0.0;
+    const uint64_t n_interior = share->n_nonzeros - share->n_rest;
+    double bytes = st_array_bytes(share->n_rows, sizeof(uint32_t)) +
+                   2.0 * st_array_bytes(share->n_rows, sizeof(double));
 
-    return 12.0 * (double)share->n_nonzeros + 20.0 * (double)share->n_rows +
-           solver_bytes + (8.0 + 24.0) * (double)share->n_rest +
-           (16.0 + 12.0) * (double)share->n_ghosts + 12.0 * (double)n_ranks;
+    bytes += st_array_bytes(n_interior, sizeof(int32_t)) +
+             st_array_bytes(n_interior, sizeof(double));
+    /* Start and number of a row of the rest: at most one row an entry. */
+    bytes += 3.0 * st_array_bytes(share->n_rest, sizeof(uint32_t)) +
+             st_array_bytes(share->n_rest, sizeof(double)) + 24.0 * (double)share->n_rest;
+    if (p->solver == SPMV_CG) {
+        bytes += st_cg_bytes(share->n_rows, p->preconditioner == SPMV_JACOBI);
+    }
+    return bytes + (16.0 + 12.0) * (double)share->n_ghosts + 12.0 * (double)n_ranks;
 }
 
 /*

@@ -7,23 +7,19 @@
  * also wants 10 ms per repetition; that part of the rule is left to the harness, whose inner
  * count makes any size last long enough to be timed.
  *
- * Values. Every kernel changes all elements alike, so one number per array, the mirror,
- * follows what an element must be. The start values and the factor are BabelStream's (0.1,
- * 0.2, s = 0.4), except that c starts at 0.14 instead of 0, its value after the first round:
- * zeros stored over zeros are not written at all on some processors. Sections repeat their
- * kernel a varying number of times, and then update, daxpy and nstream would leave any range.
- * So before each call that would take an element out of [1e-6, 1e2] the factor s is chosen to
- * bring it back to its start value: bounded for ever, no denormals, same work. For copy, scale, add,
- * triad that does not happen within 280 rounds, and the closed forms of METHODS 1.3 hold.
- * With each mirror goes a running bound of the rounding error (Higham, Accuracy and Stability
- * of Numerical Algorithms, 3.3), which is the tolerance of verify().
+ * Vectors. Which instruction set is fastest depends on the processor and on the stores: on
+ * one generation 64-byte ordinary stores lose a quarter against 16-byte ones, on the next
+ * they win. So `vectors: auto` tries them all in prepare(), untimed, and the group takes the
+ * one whose slowest rank is fastest; vector_bytes tells which.
  */
 #include "kernels/stream.h"
+#include "mpi/agree.h"
 #include "mpi/comm.h"
 #include "src/base/bench.h"
 #include "src/base/mem.h"
 #include "src/base/units.h"
 #include "src/benchmarks/part_page_nodes.h"
+#include "src/benchmarks/part_stream_values.h"
 #include "src/measure/run.h"
 
 #include <float.h>
@@ -37,27 +33,21 @@ enum {
     STREAM_PAGE_SECTION = STK_N_KERNELS,
     M_PAGES_LOCAL =
         2 * STK_N_KERNELS, /* row 2k: rate of kernel k, row 2k + 1: moved bytes */
-    M_PAGES_HUGE
+    M_PAGES_HUGE,
+    M_VECTOR_BYTES,
+    STREAM_VECTORS_AUTO = 0,
+    STREAM_TRIALS = 3 /* passes of a kernel and an instruction set; the best counts */
 };
 
-static const double stream_factor = 0.4;       /* BabelStream */
-static const double stream_low = 1e-6;         /* far from denormals */
-static const double stream_high = 1e2;         /* coming back costs 3 digits at most */
-static const double stream_memory_share = 0.6; /* METHODS 1.2 */
-static const double stream_local_share = 0.99; /* METHODS 1.3 */
-static const double stream_huge_share = 0.95;  /* METHODS 2.2 */
+static const double stream_memory_share = 0.6;        /* METHODS 1.2 */
+static const double stream_local_share = 0.99;        /* METHODS 1.3 */
+static const double stream_huge_share = 0.95;         /* METHODS 2.2 */
 static const uint64_t stream_floor_bytes = 256 * MIB; /* METHODS 1.2 */
 static const uint64_t stream_grain_bytes = 2 * MIB;   /* METHODS 1.2: per thread */
-static const double stream_start[STK_N_ARRAYS] = {0.1, 0.2, 0.14, 0.5};
 
 struct stream_params {
     uint64_t size;
-    uint32_t stores, kernels, pages;
-};
-
-/* What an element of an array must be, and how far rounding may have taken it. */
-struct stream_value {
-    double value, error;
+    uint32_t stores, kernels, pages, vectors;
 };
 
 struct stream_state {
@@ -65,16 +55,17 @@ struct stream_state {
     size_t n; /* elements of this rank's part */
     struct st_mapping map[STK_N_ARRAYS];
     double *array[STK_N_ARRAYS]; /* in the mappings, staggered; NULL if not used */
-    struct stream_value mirror[STK_N_ARRAYS];
+    struct st_stream_value mirror[STK_N_ARRAYS];
     struct st_page_sample sample;
-    double huge;                /* share of the arrays in huge pages; -1: unknown */
-    struct stream_value sum[2]; /* last result of sum and dot: wanted and its bound */
-    double got[2];              /* and got */
+    double huge;                   /* share of the arrays in huge pages; -1: unknown */
+    struct st_stream_value sum[2]; /* last result of sum and dot: wanted and its bound */
+    double got[2];                 /* and got */
     bool summed[2];
 };
 
 static const char *const stream_stores[] = {"ordinary", "nontemporal", NULL};
 static const char *const stream_pages[] = {"default", "small", "huge", NULL};
+static const char *const stream_vectors[] = {"auto", "baseline", "avx2", "avx512", NULL};
 static const char *const stream_kernels[] = {"copy",  "scale",  "add",     "triad",
                                              "sum",   "dot",    "init",    "update",
                                              "daxpy", "striad", "nstream", NULL};
@@ -89,6 +80,9 @@ static const struct st_param params[] = {
     ST_PARAM_CHOICE(
         stream_params, pages, stream_pages, "default",
         "small: 4 KiB; huge: 2 MiB, a failure if the system does not give them"),
+    ST_PARAM_CHOICE(
+        stream_params, vectors, stream_vectors, "auto",
+        "instruction set of the loops; auto: the fastest one here, tried before"),
 };
 
 #define STREAM_ROWS(kernel, NAME, loop)                                                  \
@@ -125,6 +119,9 @@ static const struct st_metric metrics[] = {
     [M_PAGES_HUGE] = {"pages_huge", "1", ST_HIGHER, ST_RANK, ST_GIVEN,
                       STREAM_PAGE_SECTION,
                       "share of the arrays in huge pages; -1: unknown"},
+    [M_VECTOR_BYTES] = {"vector_bytes", "byte", ST_NEITHER, ST_JOB, ST_GIVEN,
+                        STREAM_PAGE_SECTION,
+                        "width of the loads and stores of the loops"},
 };
 
 /* Is this kernel measured? Non-temporal stores leave out those that read what they write. */
@@ -140,7 +137,7 @@ static bool stream_applies(const void *parameters, size_t row)
 {
     const struct stream_params *p = parameters;
 
-    if (row == M_PAGES_LOCAL) {
+    if (row == M_PAGES_LOCAL || row == M_VECTOR_BYTES) {
         return true;
     }
     if (row == M_PAGES_HUGE) {
@@ -182,18 +179,20 @@ static uint64_t stream_cache_rule(uint64_t llc_bytes)
 static uint64_t stream_auto_bytes(uint64_t llc_bytes, uint64_t memory_bytes,
                                   size_t n_threads, size_t n_arrays)
 {
-    const uint64_t grain = stream_grain_bytes * (n_threads > 0 ? n_threads : 1);
+    const uint64_t threads = n_threads > 0 ? n_threads : 1;
+    const uint64_t grain = stream_grain_bytes;
     const uint64_t rule = stream_cache_rule(llc_bytes);
     const uint64_t want = rule > stream_floor_bytes ? rule : stream_floor_bytes;
-    const uint64_t most =
-        memory_bytes == 0
-            ? UINT64_MAX
-            : (uint64_t)(stream_memory_share * (double)memory_bytes) / n_arrays;
+    const double share = stream_memory_share * (double)memory_bytes;
+    const uint64_t most = memory_bytes == 0 ? UINT64_MAX : (uint64_t)share / n_arrays;
 
-    if (want <= most && most - want >= grain) {
-        return (want / grain + (want % grain != 0)) * grain;
+    if (want <= most && most - want >= grain * threads) {
+        const uint64_t grains = want / threads / grain + 1;
+        /* Exactly at a multiple nothing is rounded up. */
+        return want % (threads * grain) == 0 ? want : grains * grain * threads;
     }
-    return most >= grain ? most / grain * grain : most / 4096 * 4096;
+    const uint64_t fits = most / threads / grain * grain * threads;
+    return fits > 0 ? fits : most / 4096 * 4096;
 }
 
 static void stream_notes(const struct stream_params *p, const struct st_shape *shape,
@@ -225,6 +224,16 @@ static void stream_notes(const struct stream_params *p, const struct st_shape *s
     }
 }
 
+/* Vectors by name of the parameter; the first is whatever every processor of the kind has. */
+static const struct stk_stream_isa *stream_find_isa(uint32_t vectors)
+{
+    const struct stk_stream_isa *isas[STK_N_ISAS];
+    const size_t n = stk_stream_isas(STK_N_ISAS, isas);
+    const size_t wanted = vectors == STREAM_VECTORS_AUTO ? 0 : vectors - 1;
+
+    return wanted < n ? isas[wanted] : NULL;
+}
+
 static enum st_status stream_plan(const void *parameters, const struct st_shape *shape,
                                   struct st_need *need, struct st_error *err)
 {
@@ -242,9 +251,15 @@ static enum st_status stream_plan(const void *parameters, const struct st_shape 
                   "striad"
                 : "; name at least one in 'kernels'");
     }
+    if (stream_find_isa(p->vectors) == NULL) {
+        return st_fail(
+            err, ST_ERR_UNSUPPORTED,
+            "stream: vectors: %s are not on this processor; the widest here are %s",
+            stream_vectors[p->vectors], stk_stream_widest()->name);
+    }
     for (size_t k = 0; k < STK_N_KERNELS; k++) {
         if (stream_has(p, k) && p->stores == STK_NONTEMPORAL &&
-            stk_stream_best()->nontemporal[k] == NULL) {
+            stk_stream_widest()->nontemporal[k] == NULL) {
             return st_fail(
                 err, ST_ERR_UNSUPPORTED,
                 "stream: no non-temporal stores on this kind of processor; use "
@@ -269,7 +284,8 @@ static enum st_status stream_plan(const void *parameters, const struct st_shape 
         need->bytes_per_rank = need->bytes_per_rank < most ? need->bytes_per_rank : most;
     }
     /* 2 GB/s: no server in use is slower, also with one thread. */
-    need->seconds_per_repetition = bytes * (double)(array / sizeof(double)) / 2e9;
+    const uint64_t n_elements = array / sizeof(double);
+    need->seconds_per_repetition = bytes * (double)n_elements / 2e9;
     stream_notes(p, shape, array, need);
     return ST_OK;
 }
@@ -368,142 +384,11 @@ static double stream_huge_share_of(const struct stream_state *s)
     return least;
 }
 
-static enum st_status stream_prepare(struct st_run *run, void *state)
-{
-    const struct stream_params *p = run->params;
-    struct stream_state *s = state;
-    const unsigned used = stream_uses(p);
-    struct stream_node node = {0};
-
-    enum st_status rc = stream_node_sums(run, &node);
-    if (rc != ST_OK) {
-        return rc;
-    }
-    s->isa = stk_stream_best();
-    s->n = stream_share(p, run, &node);
-    for (size_t k = 0; k < STK_N_ARRAYS; k++) {
-        s->mirror[k].value = stream_start[k];
-        if ((used & (1U << k)) == 0) {
-            continue;
-        }
-        rc = stream_map(run, s, k);
-        if (rc != ST_OK) {
-            return rc;
-        }
-        stk_stream_fill(s->n, s->array[k], stream_start[k]);
-    }
-    for (size_t k = 0; k < STK_N_KERNELS; k++) {
-        if (stream_has(p, k)) {
-            const struct stk_work *work = stk_stream_work((enum stk_stream_kernel)k);
-            st_set_work(run, 2 * k, stk_work_bytes(work, s->n));
-            st_set_work(run, 2 * k + 1,
-                        p->stores == STK_ORDINARY ? stk_work_moved_bytes(work, s->n)
-                                                  : stk_work_bytes(work, s->n));
-        }
-    }
-    s->huge = p->pages == ST_PAGES_HUGE ? stream_huge_share_of(s) : -1.0;
-    return st_page_sample_create(&s->sample, STK_N_ARRAYS, s->array, s->n,
-                                 run->place->n_threads, &run->err);
-}
-
-/* u of the rounding model fl(x) = x (1 + d), |d| <= u */
-static const double unit_roundoff = DBL_EPSILON / 2;
-
-/* p + q */
-static struct stream_value stream_plus(struct stream_value p, struct stream_value q)
-{
-    const double value = p.value + q.value;
-
-    return (struct stream_value){value, p.error + q.error + unit_roundoff * fabs(value)};
-}
-
-/* p q */
-static struct stream_value stream_times(struct stream_value p, struct stream_value q)
-{
-    const double value = p.value * q.value;
-
-    return (struct stream_value){value, fabs(p.value) * q.error +
-                                            fabs(q.value) * p.error + p.error * q.error +
-                                            unit_roundoff * fabs(value)};
-}
-
-/* What @p kernel makes of an element (METHODS 1.1); for sum and dot the term it adds. */
-static struct stream_value stream_after(enum stk_stream_kernel kernel,
-                                        const struct stream_value m[STK_N_ARRAYS],
-                                        double factor)
-{
-    const struct stream_value a = m[STK_A];
-    const struct stream_value b = m[STK_B];
-    const struct stream_value c = m[STK_C];
-    const struct stream_value s = {factor, 0.0};
-
-    switch (kernel) {
-    case STK_SCALE:
-        return stream_times(s, c);
-    case STK_ADD:
-        return stream_plus(a, b);
-    case STK_TRIAD:
-        return stream_plus(b, stream_times(s, c));
-    case STK_DOT:
-        return stream_times(a, b);
-    case STK_INIT:
-        return s;
-    case STK_UPDATE:
-        return stream_times(s, a);
-    case STK_DAXPY:
-        return stream_plus(a, stream_times(s, b));
-    case STK_STRIAD:
-        return stream_plus(b, stream_times(c, m[STK_D]));
-    case STK_NSTREAM:
-        return stream_plus(a, stream_plus(b, stream_times(s, c)));
-    case STK_COPY:
-    case STK_SUM:
-    case STK_N_KERNELS:
-    default:
-        return a;
-    }
-}
-
-/* BabelStream's factor, or the one that takes the result back to its start value. */
-static double stream_choose_factor(enum stk_stream_kernel kernel,
-                                   const struct stream_value m[STK_N_ARRAYS])
-{
-    const double result = stream_after(kernel, m, stream_factor).value;
-    const double a = m[STK_A].value;
-    const double b = m[STK_B].value;
-    const double c = m[STK_C].value;
-
-    if (result >= stream_low && result <= stream_high) {
-        return stream_factor;
-    }
-    switch (kernel) {
-    case STK_SCALE:
-        return stream_start[STK_B] / c;
-    case STK_TRIAD:
-        return (stream_start[STK_A] - b) / c;
-    case STK_UPDATE:
-        return stream_start[STK_A] / a;
-    case STK_DAXPY:
-        return (stream_start[STK_A] - a) / b;
-    case STK_NSTREAM:
-        return (stream_start[STK_A] - a - b) / c;
-    case STK_COPY: /* these have no factor, and stay in range because the others do */
-    case STK_ADD:
-    case STK_SUM:
-    case STK_DOT:
-    case STK_INIT:
-    case STK_STRIAD:
-    case STK_N_KERNELS:
-    default:
-        return stream_factor;
-    }
-}
-
 static void stream_call(const struct stream_params *p, struct stream_state *s,
                         enum stk_stream_kernel kernel)
 {
-    const double factor = stream_choose_factor(kernel, s->mirror);
-    const struct stream_value after = stream_after(kernel, s->mirror, factor);
+    const double factor = st_stream_factor(kernel, s->mirror);
+    const struct st_stream_value after = st_stream_after(kernel, s->mirror, factor);
     const enum stk_array writes = stk_stream_writes(kernel);
     const double total =
         stk_stream(s->isa, kernel, (enum stk_stores)p->stores, s->n, s->array, factor);
@@ -518,8 +403,106 @@ static void stream_call(const struct stream_params *p, struct stream_state *s,
     s->got[i] = total;
     s->sum[i].value = n * after.value;
     s->sum[i].error =
-        n * (after.error + (n / 16 + 1000) * unit_roundoff * fabs(after.value));
+        n * (after.error + (n / 16 + 1000) * (DBL_EPSILON / 2) * fabs(after.value));
     s->summed[i] = true;
+}
+
+/* Best time of all kernels of the step with one instruction set. */
+static double stream_trial(const struct st_run *run, struct stream_state *s)
+{
+    double total = 0.0;
+
+    for (size_t k = 0; k < STK_N_KERNELS; k++) {
+        double best = 0.0;
+        for (int pass = 0; stream_has(run->params, k) && pass < STREAM_TRIALS; pass++) {
+            const double start = st_now();
+            stream_call(run->params, s, (enum stk_stream_kernel)k);
+            const double seconds = st_now() - start;
+            best = pass == 0 || seconds < best ? seconds : best;
+        }
+        total += best;
+    }
+    return total;
+}
+
+/*
+ * Choose the instruction set. Collective over the group; ranks whose processors differ take
+ * what all of them have. Every rank gets the same answer, so that no node is measured by
+ * other loops than the rest.
+ */
+static enum st_status stream_choose_isa(struct st_run *run, struct stream_state *s)
+{
+    const struct stream_params *p = run->params;
+    const struct stk_stream_isa *isas[STK_N_ISAS];
+    const size_t n = stk_stream_isas(STK_N_ISAS, isas);
+    double mine[STK_N_ISAS];
+    double slowest[STK_N_ISAS];
+    size_t fastest = 0;
+
+    if (p->vectors != STREAM_VECTORS_AUTO) {
+        s->isa = stream_find_isa(p->vectors); /* plan() made sure that there is one */
+        return ST_OK;
+    }
+    for (size_t v = 0; v < STK_N_ISAS; v++) {
+        mine[v] = HUGE_VAL;
+        if (v < n) {
+            s->isa = isas[v];
+            mine[v] = stream_trial(run, s);
+        }
+    }
+    STM_TRY(&run->err, MPI_Allreduce(mine, slowest, STK_N_ISAS, MPI_DOUBLE, MPI_MAX,
+                                     run->comm.handle));
+    for (size_t v = 1; v < STK_N_ISAS; v++) {
+        fastest = slowest[v] < slowest[fastest] ? v : fastest;
+    }
+    s->isa = isas[fastest];
+    return ST_OK;
+}
+
+/* Map and touch the arrays, choose the sample of pages. Local. */
+static enum st_status stream_touch(struct st_run *run, struct stream_state *s)
+{
+    const struct stream_params *p = run->params;
+    const unsigned used = stream_uses(p);
+
+    for (size_t k = 0; k < STK_N_ARRAYS; k++) {
+        s->mirror[k].value = st_stream_start[k];
+        if ((used & (1U << k)) != 0) {
+            const enum st_status rc = stream_map(run, s, k);
+            if (rc != ST_OK) {
+                return rc;
+            }
+            stk_stream_fill(s->n, s->array[k], st_stream_start[k]);
+        }
+    }
+    s->huge = p->pages == ST_PAGES_HUGE ? stream_huge_share_of(s) : -1.0;
+    return st_page_sample_create(&s->sample, STK_N_ARRAYS, s->array, s->n,
+                                 run->place->n_threads, &run->err);
+}
+
+static enum st_status stream_prepare(struct st_run *run, void *state)
+{
+    const struct stream_params *p = run->params;
+    struct stream_state *s = state;
+    struct stream_node node = {0};
+
+    enum st_status rc = stream_node_sums(run, &node);
+    if (rc != ST_OK) {
+        return rc;
+    }
+    s->n = stream_share(p, run, &node);
+    for (size_t k = 0; k < STK_N_KERNELS; k++) {
+        if (stream_has(p, k)) {
+            const struct stk_work *work = stk_stream_work((enum stk_stream_kernel)k);
+            st_set_work(run, 2 * k, stk_work_bytes(work, s->n));
+            st_set_work(run, 2 * k + 1,
+                        p->stores == STK_ORDINARY ? stk_work_moved_bytes(work, s->n)
+                                                  : stk_work_bytes(work, s->n));
+        }
+    }
+    /* The choice communicates: a rank without memory must not leave the others in it. */
+    rc = stm_agree(&run->comm, stream_touch(run, s), &run->err);
+    return rc == ST_OK ? stream_choose_isa(run, s) : rc;
 }
 
 static enum st_status stream_run(struct st_run *run, void *state)
@@ -534,6 +517,9 @@ static enum st_status stream_run(struct st_run *run, void *state)
         }
         const size_t place = (size_t)run->comm.rank;
         st_record(run->rec, M_PAGES_LOCAL, place, local);
+        if (run->comm.rank == 0) { /* owns the job's place */
+            st_record(run->rec, M_VECTOR_BYTES, 0, (double)s->isa->vector_bytes);
+        }
         if (p->pages == ST_PAGES_HUGE) {
             st_record(run->rec, M_PAGES_HUGE, place, s->huge);
         }
@@ -550,7 +536,7 @@ static void stream_verify_array(const struct stream_state *s, size_t k,
 {
     static const char *const names[STK_N_ARRAYS] = {"element of a", "element of b",
                                                     "element of c", "element of d"};
-    const struct stream_value want = s->mirror[k];
+    const struct st_stream_value want = s->mirror[k];
 
     /* Mirror and array may each be off by the bound. */
     check->limit = 2.0 * want.error;

@@ -27,18 +27,21 @@ static bool is_at_least(enum st_criterion_kind kind)
            kind == ST_AT_LEAST_OF_REFERENCE;
 }
 
-/* Percentages are resolved once, here; a peak or reference that is missing gives NaN. */
-static double resolve(const struct st_criterion *c, double bound)
+/*
+ * Percentages are resolved once, here; a floor is in base units already. A peak or reference
+ * that is missing gives NaN.
+ */
+static double resolved_bound(const struct st_criterion *c)
 {
     switch (c->kind) {
     case ST_AT_LEAST:
     case ST_AT_MOST:
     case ST_SPREAD:
-        return bound;
+        return c->bound;
     case ST_AT_LEAST_OF_PEAK:
     case ST_AT_LEAST_OF_REFERENCE:
     case ST_AT_MOST_OF_REFERENCE:
-        return bound * c->reference;
+        return c->bound * c->reference;
     }
     return (double)NAN;
 }
@@ -81,15 +84,26 @@ const char *st_place_name(const struct st_file_metric *metric, size_t place)
     return metric->places[place].label[0] != '\0' ? metric->places[place].label : "job";
 }
 
-size_t st_place_class(const struct st_file *file, const struct st_file_metric *metric,
-                      size_t place)
+/* Topology class of a place's node; SIZE_MAX if it belongs to no one node. */
+static size_t class_of(const struct st_file *file, const struct st_file_metric *metric,
+                       size_t place)
 {
     const struct st_file_place *p = &metric->places[place];
 
     if (metric->kind == ST_PAIR || p->node >= file->n_nodes || file->nodes == NULL) {
-        return 0;
+        return SIZE_MAX;
     }
     return file->nodes[p->node].topology_class;
+}
+
+bool st_places_alike(const struct st_file *file, const struct st_file_metric *metric,
+                     size_t a, size_t b)
+{
+    const double value_a = metric->places[a].value;
+    const double value_b = metric->places[b].value;
+
+    return class_of(file, metric, a) == class_of(file, metric, b) &&
+           (metric->kind != ST_POINT || value_a == value_b);
 }
 
 struct st_verdict_row *st_row_add(struct st_judging *j, size_t step, size_t criterion)
@@ -170,12 +184,43 @@ static bool hangs_on_global_clock(const struct st_file_metric *metric, size_t pl
                                    : metric->kind == ST_JOB && p->node == SIZE_MAX;
 }
 
-bool st_doubt(const struct st_judging *j, const struct st_verdict_row *row, size_t place,
-              const struct st_estimate *e, char why[256])
+static enum st_doubt_kind too_few(const struct st_estimate *e, char why[256])
+{
+    st_say(why, 256, "too few repetitions, %zu where at least %zu are needed", e->n,
+           e->n_smallest);
+    return ST_DOUBT_FEW;
+}
+
+/* Doubts about a series that is sound in itself: too short, or too restless. */
+static enum st_doubt_kind doubt_of_series(const struct st_file_step *step,
+                                          bool is_converged, const struct st_estimate *e,
+                                          char why[256])
+{
+    if (e->exact || e->extreme) {
+        return ST_DOUBT_NONE; /* a fact has no interval that could be too wide */
+    }
+    if (e->n < e->n_smallest) {
+        return too_few(e, why);
+    }
+    if (e->drifting) {
+        st_say(why, 256, "the samples drift with time");
+        return ST_DOUBT_OTHER;
+    }
+    if (!is_converged) {
+        st_say(why, 256,
+               "the series did not reach its width of %.3g %% within the budget",
+               100.0 * step->width);
+        return ST_DOUBT_WIDE;
+    }
+    return ST_DOUBT_NONE;
+}
+
+enum st_doubt_kind st_estimate_doubt(const struct st_judging *j,
+                                     const struct st_verdict_row *row, size_t place,
+                                     const struct st_estimate *e, char why[256])
 {
     const struct st_file_step *step = step_of(j, row);
     const struct st_file_metric *metric = metric_of(j, row);
-    const struct st_summary *stored = &metric->summary[place];
     char text[QUANTITY_SIZE];
 
     if (e->n == 0) {
@@ -188,21 +233,10 @@ bool st_doubt(const struct st_judging *j, const struct st_verdict_row *row, size
                !(step->clock_error_s <= clock_error_share * fabs(e->value))) {
         st_say(why, 256, "the clocks of the nodes agree only within %s",
                st_format_quantity(text, sizeof text, step->clock_error_s, "s"));
-    } else if (e->exact || e->extreme) {
-        return false;
-    } else if (e->n < e->n_smallest) {
-        st_say(why, 256, "too few repetitions, %zu where at least %zu are needed", e->n,
-               e->n_smallest);
-    } else if (e->drifting) {
-        st_say(why, 256, "the samples drift with time");
-    } else if (!stored->converged) {
-        st_say(why, 256,
-               "the series did not reach its width of %.3g %% within the budget",
-               100.0 * step->width);
     } else {
-        return false;
+        return doubt_of_series(step, metric->summary[place].converged, e, why);
     }
-    return true;
+    return ST_DOUBT_OTHER;
 }
 
 /*
@@ -277,7 +311,11 @@ static void place_text(const struct st_judging *j, struct st_verdict_row *row,
         st_say(head, sizeof head, "%s at %s: %s", metric->name,
                st_place_name(metric, row->place), figure);
     }
-    if (why[0] != '\0') {
+    if (why[0] != '\0' && row->n_needed > 0 && e->n >= e->n_smallest) {
+        st_say(row->text, sizeof row->text,
+               "%s cannot be judged against %s: %s; about %zu repetitions would reach it",
+               head, bound, why, row->n_needed);
+    } else if (why[0] != '\0') {
         st_say(row->text, sizeof row->text, "%s cannot be judged against %s: %s", head,
                bound, why);
     } else if (row->outcome == ST_PASS) {
@@ -297,10 +335,19 @@ static void place_text(const struct st_judging *j, struct st_verdict_row *row,
     }
 }
 
-static size_t needed_for_width(const struct st_estimate *e, double width)
+/* Repetitions that would end a doubt; 0: no number would. */
+static size_t needed_against(enum st_doubt_kind doubt, const struct st_estimate *e,
+                             double width)
 {
-    return st_repetitions_needed(e->n, e->low, e->high, e->value,
-                                 e->value * (1.0 + width));
+    if (doubt == ST_DOUBT_FEW) {
+        return e->n_smallest;
+    }
+    if (doubt ==
+        ST_DOUBT_WIDE) { /* half-width = width * |value| (METHODS 8.1, stopping) */
+        return st_repetitions_needed(e->n, e->low, e->high, e->value,
+                                     e->value * (1.0 + width));
+    }
+    return 0;
 }
 
 static enum st_status judge_place(const struct st_judging *j, struct st_verdict_row *row,
@@ -319,15 +366,14 @@ static enum st_status judge_place(const struct st_judging *j, struct st_verdict_
     row->high = e.high;
     row->n = e.n;
     row->outcome = st_classify(e.low, e.high, row->bound, is_at_least(c->kind));
-    if (e.extreme && !e.exact && e.n < e.n_smallest && !is_final(c, row->outcome)) {
-        st_say(why, sizeof why, "too few repetitions, %zu where at least %zu are needed",
-               e.n, e.n_smallest);
+    enum st_doubt_kind doubt = st_estimate_doubt(j, row, row->place, &e, why);
+    if (doubt == ST_DOUBT_NONE && e.extreme && !e.exact && e.n < e.n_smallest &&
+        !is_final(c, row->outcome)) {
+        doubt = too_few(&e, why);
     }
-    if (why[0] != '\0' || st_doubt(j, row, row->place, &e, why)) {
+    if (doubt != ST_DOUBT_NONE) {
         row->outcome = ST_INCONCLUSIVE;
-        row->n_needed = e.n < e.n_smallest ? e.n_smallest
-                        : e.drifting       ? 0
-                                           : needed_for_width(&e, step_of(j, row)->width);
+        row->n_needed = needed_against(doubt, &e, step_of(j, row)->width);
     } else if (row->outcome == ST_INCONCLUSIVE) {
         row->n_needed = st_repetitions_needed(e.n, e.low, e.high, e.value, row->bound);
     }
@@ -370,7 +416,7 @@ static void tally_place(struct tally *t, const struct st_verdict_row *row,
     }
     if (!isnan(c->floor)) {
         const enum st_outcome floor =
-            st_classify(row->low, row->high, resolve(c, c->floor), at_least);
+            st_classify(row->low, row->high, c->floor, at_least);
         t->n_beyond_floor += floor == ST_FAIL;
         t->n_near_floor += floor == ST_INCONCLUSIVE;
     }
@@ -490,7 +536,7 @@ enum st_status st_judge_criterion(struct st_judging *j, size_t step, size_t crit
     struct st_verdict_row *set = st_row_add(j, step, criterion);
 
     set->metric = s->criteria[criterion].metric;
-    set->bound = resolve(c, c->bound);
+    set->bound = resolved_bound(c);
     if (refuse(j, set)) {
         return ST_OK;
     }

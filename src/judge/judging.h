@@ -2,6 +2,7 @@
 #define ST_JUDGE_JUDGING_H
 
 #include "src/judge/judge.h"
+#include "src/stats/stats.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,18 +85,28 @@ enum st_status st_estimate_place(const struct st_judging *judging,
                                  const struct st_estimate_rule *rule,
                                  struct st_estimate *out);
 
+/** Kinds of doubt about an estimate: more repetitions help against two of them. */
+enum st_doubt_kind {
+    ST_DOUBT_NONE,
+    ST_DOUBT_FEW,
+    ST_DOUBT_WIDE,
+    ST_DOUBT_OTHER
+};
+
 /**
  * Why an estimate cannot be judged yet, as the end of a sentence ("too few repetitions …"),
- * written to @p why. @return false if nothing stands against it
+ * written to @p why unless ST_DOUBT_NONE.
  */
-bool st_doubt(const struct st_judging *judging, const struct st_verdict_row *row,
-              size_t place, const struct st_estimate *estimate, char why[256]);
+enum st_doubt_kind st_estimate_doubt(const struct st_judging *judging,
+                                     const struct st_verdict_row *row, size_t place,
+                                     const struct st_estimate *estimate, char why[256]);
 
 /** "node17" or the job's place in words for a sentence. */
 const char *st_place_name(const struct st_file_metric *metric, size_t place);
-/** Topology class of a place's node (CASES 9: only like is compared with like); 0 if it has none. */
-size_t st_place_class(const struct st_file *file, const struct st_file_metric *metric,
-                      size_t place);
+/** May two places be compared (CASES 9)? Their nodes are of one topology class, and points of curves
+ * are the same point. */
+bool st_places_alike(const struct st_file *file, const struct st_file_metric *metric,
+                     size_t a, size_t b);
 
 /* ---- outliers.c ---- */
 

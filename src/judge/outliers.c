@@ -158,16 +158,14 @@ static enum st_status list_fleet(struct st_judging *j, size_t step, size_t metri
 static void select_class(const struct st_file *file, const struct st_file_metric *m,
                          size_t first, struct fleet *f)
 {
-    const size_t wanted = st_place_class(file, m, first);
-
     f->n = 0;
     for (size_t p = 0; p < first; p++) {
-        if (st_place_class(file, m, p) == wanted) {
+        if (st_places_alike(file, m, p, first)) {
             return;
         }
     }
     for (size_t p = first; p < m->n_places; p++) {
-        if (st_place_class(file, m, p) == wanted && isfinite(m->summary[p].median)) {
+        if (st_places_alike(file, m, p, first) && isfinite(m->summary[p].median)) {
             f->place[f->n] = p;
             f->value[f->n] = m->summary[p].median;
             f->n++;
@@ -196,7 +194,8 @@ static void order(struct st_verdict *v, size_t from)
 /* A place per node: declared so, or jobs that were one node each (`nodes: each`), or ranks. */
 static bool has_like_places(const struct st_file_metric *m)
 {
-    if (m->n_places < FEWEST_PLACES || m->kind == ST_PAIR || m->kind == ST_NUMA) {
+    if (m->n_places < FEWEST_PLACES || m->kind == ST_PAIR || m->kind == ST_NUMA ||
+        m->kind == ST_POINT) {
         return false;
     }
     for (size_t p = 0; m->kind == ST_JOB && p < m->n_places; p++) {

@@ -23,14 +23,13 @@ struct spread {
 static void widen(struct spread *s, const struct st_file *file,
                   const struct st_file_metric *metric, size_t first)
 {
-    const size_t class_of_first = st_place_class(file, metric, first);
     size_t k = 0;
     size_t lo = first;
     size_t hi = first;
     double half = 0.0;
 
     for (size_t p = first; p < s->n; p++) {
-        if (st_place_class(file, metric, p) != class_of_first) {
+        if (!st_places_alike(file, metric, first, p)) {
             continue;
         }
         s->gathered[k++] = s->median[p];
@@ -58,7 +57,7 @@ static bool is_first_of_class(const struct st_file *file,
                               const struct st_file_metric *metric, size_t place)
 {
     for (size_t p = 0; p < place; p++) {
-        if (st_place_class(file, metric, p) == st_place_class(file, metric, place)) {
+        if (st_places_alike(file, metric, p, place)) {
             return false;
         }
     }
@@ -86,7 +85,7 @@ static enum st_status gather(const struct st_judging *j, struct st_verdict_row *
         s->median[p] = e.value;
         s->half[p] = 0.5 * (e.high - e.low);
         set->n = p == 0 || e.n < set->n ? e.n : set->n;
-        if (!*doubtful && st_doubt(j, set, p, &e, why)) {
+        if (!*doubtful && st_estimate_doubt(j, set, p, &e, why) != ST_DOUBT_NONE) {
             *doubtful = true;
             set->outcome = ST_INCONCLUSIVE;
             set->n_needed = e.n < e.n_smallest ? e.n_smallest : 0;
@@ -130,6 +129,18 @@ static void conclude(struct st_verdict_row *set, const struct st_file_metric *me
            st_place_name(metric, s->smallest), st_place_name(metric, s->largest));
 }
 
+/* Two places of one class: without them there is nothing to compare. */
+static bool has_like_places(const struct st_file *file,
+                            const struct st_file_metric *metric)
+{
+    for (size_t p = 1; p < metric->n_places; p++) {
+        if (!is_first_of_class(file, metric, p)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum st_status st_judge_spread(struct st_judging *j, struct st_verdict_row *set)
 {
     const struct st_file_metric *metric = &j->file->steps[set->step].metrics[set->metric];
@@ -137,6 +148,12 @@ enum st_status st_judge_spread(struct st_judging *j, struct st_verdict_row *set)
     bool doubtful = false;
     enum st_status rc = ST_ERR_MEMORY;
 
+    if (!has_like_places(j->file, metric)) {
+        st_say(set->text, sizeof set->text,
+               "the spread of %s is not judged: it needs at least two like places",
+               metric->name);
+        return ST_OK;
+    }
     s.median = st_calloc(j->err, s.n, sizeof *s.median);
     s.half = st_calloc(j->err, s.n, sizeof *s.half);
     s.gathered = st_calloc(j->err, s.n, sizeof *s.gathered);
@@ -149,13 +166,7 @@ enum st_status st_judge_spread(struct st_judging *j, struct st_verdict_row *set)
                 widen(&s, j->file, metric, p);
             }
         }
-        if (s.found) {
-            conclude(set, metric, &s);
-        } else {
-            st_say(set->text, sizeof set->text,
-                   "the spread of %s is not judged: it needs at least two like places",
-                   metric->name);
-        }
+        conclude(set, metric, &s);
     }
     st_free(s.median);
     st_free(s.half);

@@ -107,7 +107,7 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
-/* "2 criteria are inconclusive, 1 is not judged, " … as far as there is something to count. */
+/* "1 of 4 criteria failed, 2 inconclusive, 1 passed", as far as there is something to count. */
 static void criteria_words(const struct st_verdict *v, char *out, size_t size)
 {
     const size_t n = v->n_pass + v->n_fail + v->n_inconclusive + v->n_not_judged;
@@ -118,20 +118,20 @@ static void criteria_words(const struct st_verdict *v, char *out, size_t size)
                  {v->n_inconclusive, "inconclusive"},
                  {v->n_not_judged, "not judged"},
                  {v->n_pass, "passed"}};
-    bool first = true;
+    size_t used = 0;
 
     if (n == 0) {
         st_say(out, size, "no criteria were asked for");
         return;
     }
-    st_say(out, size, "of %zu criteri%s ", n, n == 1 ? "on" : "a");
     for (size_t i = 0; i < ST_COUNT(parts); i++) {
-        const size_t used = strlen(out);
-        if (parts[i].n > 0) {
-            st_say(out + used, size - used, "%s%zu %s", first ? "" : ", ", parts[i].n,
-                   parts[i].word);
-            first = false;
+        if (parts[i].n > 0 && used == 0) {
+            st_say(out, size, "%zu of %zu criteri%s %s", parts[i].n, n,
+                   n == 1 ? "on" : "a", parts[i].word);
+        } else if (parts[i].n > 0) {
+            st_say(out + used, size - used, ", %zu %s", parts[i].n, parts[i].word);
         }
+        used = strlen(out);
     }
 }
 
@@ -158,7 +158,7 @@ static void incomplete_words(const struct st_file *file, const struct st_verdict
 
 static void summarise(const struct st_file *file, struct st_verdict *v)
 {
-    char criteria[160];
+    char criteria[160] = "";
     char unfinished[160];
 
     criteria_words(v, criteria, sizeof criteria);
@@ -170,14 +170,14 @@ static void summarise(const struct st_file *file, struct st_verdict *v)
         st_say(v->summary, sizeof v->summary, "Complete: %s; %zu step%s measured.",
                criteria, file->n_steps, plural(file->n_steps));
     } else if (v->exit == ST_EXIT_FAIL) {
-        st_say(v->summary, sizeof v->summary, "Failed: %s: %s.", criteria, first_text(v));
+        st_say(v->summary, sizeof v->summary, "Failed: %s; %s.", criteria, first_text(v));
     } else if (v->n_steps_incomplete > 0 || strcmp(file->status, "complete") != 0) {
         incomplete_words(file, v, unfinished, sizeof unfinished);
         st_say(v->summary, sizeof v->summary, "Incomplete: %s; %s%s%s.", unfinished,
                criteria, v->n_fail > 0 ? "; failed: " : "",
                v->n_fail > 0 ? first_text(v) : "");
     } else {
-        st_say(v->summary, sizeof v->summary, "Undecided: %s: %s.", criteria,
+        st_say(v->summary, sizeof v->summary, "Undecided: %s; %s.", criteria,
                first_text(v));
     }
 }

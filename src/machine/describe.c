@@ -194,10 +194,16 @@ static void add_classes(struct st_text *text, const struct st_machine *m)
     }
 }
 
+/* What rank 0 has gathered. */
+struct gathered {
+    size_t n_seats;
+    struct st_seat *seats;
+    struct st_share details;
+};
+
 /* Rank 0: everything it has, into one text. */
 static enum st_status compose(const struct st_machine *m, const struct st_layout *layout,
-                              size_t n_seats, const struct st_seat *seats,
-                              const struct st_share *details, char **out,
+                              const struct gathered *got, char **out,
                               struct st_error *err)
 {
     struct st_text text = {0};
@@ -221,11 +227,11 @@ static enum st_status compose(const struct st_machine *m, const struct st_layout
     }
     add_classes(&text, m);
     for (size_t k = 0; k < m->n_nodes; k++) {
-        struct st_reader reader = st_reader_of(details, m->nodes[k].leader);
+        struct st_reader reader = st_reader_of(&got->details, m->nodes[k].leader);
         st_text_add(&text, "\n");
         add_node(&text, m, k, st_reader_text(&reader));
         if (layout != NULL) {
-            add_rows(&text, m, k, n_seats, seats);
+            add_rows(&text, m, k, got->n_seats, got->seats);
             add_sleepers(&text, m, k, layout);
         } else {
             add_inherited(&text, m, k);
@@ -262,28 +268,26 @@ enum st_status st_machine_describe(const struct st_machine *machine,
                                    struct st_error *err)
 {
     struct st_text mine = {0};
-    struct st_share details = {0};
-    size_t n_seats = 0;
-    struct st_seat *seats = NULL;
+    struct gathered got = {0};
     char *out = NULL;
     enum st_status rc =
         stm_agree(&machine->world, write_detail(machine, &mine, err), err);
 
     if (rc == ST_OK) {
-        rc = st_share_bytes(&machine->world, &mine, false, &details, err);
+        rc = st_share_bytes(&machine->world, &mine, false, &got.details, err);
     }
     st_text_clear(&mine);
     if (rc == ST_OK && layout != NULL) { /* given on all ranks or on none */
-        rc = st_layout_gather(machine, layout, &n_seats, &seats, err);
+        rc = st_layout_gather(machine, layout, &got.n_seats, &got.seats, err);
     }
     if (rc == ST_OK) {
         if (machine->world.rank == 0) {
-            rc = compose(machine, layout, n_seats, seats, &details, &out, err);
+            rc = compose(machine, layout, &got, &out, err);
         }
         rc = stm_agree(&machine->world, rc, err);
     }
-    st_seats_free(n_seats, &seats);
-    st_share_clear(&details);
+    st_seats_free(got.n_seats, &got.seats);
+    st_share_clear(&got.details);
     if (rc != ST_OK) {
         st_free(out);
         return rc;

@@ -2,12 +2,12 @@
 
 #include "mpi/agree.h"
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/machine/affinity.h"
 #include "src/machine/cpus.h"
-#include "src/machine/launch.h"
+#include "src/machine/keep.h"
 #include "src/machine/place.h"
 #include "src/machine/shape.h"
-#include "src/machine/share.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,19 +46,6 @@ static void making_clear(struct making *k)
     st_placement_clear(&k->placement);
 }
 
-void st_seats_free(size_t n_seats, struct st_seat **seats)
-{
-    if (seats == NULL || *seats == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < n_seats; i++) {
-        st_free((*seats)[i].planned);
-        st_free((*seats)[i].verified);
-    }
-    st_free(*seats);
-    *seats = NULL;
-}
-
 void st_layout_destroy(struct st_layout **layout)
 {
     if (layout == NULL || *layout == NULL) {
@@ -69,6 +56,7 @@ void st_layout_destroy(struct st_layout **layout)
     stm_comm_free(&l->step);
     st_seats_free(l->n_seats, &l->seats);
     st_free(l->node_of_group_rank);
+    st_free(l->thread_places);
     st_free(l->active_ranks);
     st_free(l->active_group);
     st_free(l->active_node);
@@ -118,137 +106,6 @@ static enum st_status plan_failed(const struct making *k, size_t node, enum st_s
     return rc;
 }
 
-/* ---- policy launcher: keep what was inherited ---- */
-
-static size_t cores_of_mask(const struct st_cpus *cpus, hwloc_const_bitmap_t mask)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < cpus->n; i++) {
-        const bool first = i == 0 || cpus->row[i].core != cpus->row[i - 1].core;
-        bool in = hwloc_bitmap_isset(mask, cpus->row[i].os) != 0;
-        for (size_t k = i + 1;
-             first && !in && k < cpus->n && cpus->row[k].core == cpus->row[i].core; k++) {
-            in = hwloc_bitmap_isset(mask, cpus->row[k].os) != 0;
-        }
-        n += first && in ? 1 : 0;
-    }
-    return n;
-}
-
-/* World rank of local rank `local` of this rank's node. */
-static size_t world_rank_of(const struct st_machine *m, size_t node, size_t local)
-{
-    size_t r = 0;
-
-    while (r < (size_t)m->world.n_ranks &&
-           (m->ranks[r].node != node || m->ranks[r].local_rank != local)) {
-        r++;
-    }
-    return r;
-}
-
-static enum st_status stacked(const struct making *k, size_t a, size_t b,
-                              hwloc_const_bitmap_t both, struct st_error *err)
-{
-    const struct st_rank *ranks = k->machine->ranks;
-    char list[128];
-
-    (void)hwloc_bitmap_list_snprintf(list, sizeof list, both);
-    return st_fail(
-        err, ST_ERR_LAUNCH,
-        "stacked launch: the launcher gave ranks %zu (CPUs %s) and %zu (CPUs %s) of "
-        "one node CPU %s in common. Bind ranks apart (mpirun --bind-to core, srun "
-        "--cpu-bind=cores), or use `policy: seatrial`, or write `oversubscribe: yes`",
-        a, ranks[a].inherited, b, ranks[b].inherited, list);
-}
-
-/* Threads of a rank that keeps its mask. */
-static size_t launcher_threads(const struct making *k, hwloc_const_bitmap_t mask)
-{
-    size_t n = 1;
-
-    if (k->request->threads == ST_MANY_COUNT) {
-        n = k->request->n_threads;
-    } else if (k->request->threads == ST_MANY_ALL_PUS) {
-        n = (size_t)hwloc_bitmap_weight(mask);
-    } else {
-        n = cores_of_mask(k->machine->cpus, mask);
-    }
-    return n > 0 ? n : 1;
-}
-
-/* Check masks against each other (sum against union, CASES 12) and count threads. The seats
- * of the placement stay unassigned: a kept mask has no planned CPU. */
-static enum st_status keep_masks(struct making *k, size_t node, hwloc_bitmap_t seen,
-                                 hwloc_bitmap_t mask, struct st_error *err)
-{
-    struct st_placement *p = &k->placement;
-    enum st_status rc = ST_OK;
-    size_t n_seats = 0;
-
-    p->oversubscribed = false;
-    for (size_t local = 0; rc == ST_OK && local < p->n_ranks; local++) {
-        const size_t r = world_rank_of(k->machine, node, local);
-        rc = st_cpu_list_parse(k->machine->ranks[r].inherited, mask, err);
-        const size_t n_threads = launcher_threads(k, mask);
-        const int n_pus = hwloc_bitmap_weight(mask);
-        if (rc == ST_OK && (n_pus < 0 || n_threads > (size_t)n_pus)) {
-            p->oversubscribed = true;
-            if (!k->request->oversubscribe) {
-                rc = st_fail(
-                    err, ST_ERR_LAUNCH,
-                    "rank %zu has %zu threads but its launcher's mask holds %d CPU%s "
-                    "(%s): give it more, or write `oversubscribe: yes`",
-                    r, n_threads, n_pus, n_pus == 1 ? "" : "s",
-                    k->machine->ranks[r].inherited);
-            }
-        }
-        if (rc == ST_OK && hwloc_bitmap_intersects(seen, mask)) {
-            p->oversubscribed = true;
-            for (size_t b = 0; !k->request->oversubscribe && b < local; b++) {
-                const size_t other = world_rank_of(k->machine, node, b);
-                rc = st_cpu_list_parse(k->machine->ranks[other].inherited, seen, err);
-                if (rc == ST_OK && hwloc_bitmap_intersects(seen, mask) &&
-                    hwloc_bitmap_and(seen, seen, mask) == 0) {
-                    rc = stacked(k, other, r, seen, err);
-                }
-                if (rc != ST_OK) {
-                    break;
-                }
-            }
-        }
-        (void)hwloc_bitmap_or(seen, seen, mask);
-        n_seats += n_threads;
-        p->first[local + 1] = n_seats;
-    }
-    p->n_seats = n_seats;
-    return rc;
-}
-
-/* A plan only for the counts: the request as if cores could be shared, one thread each. */
-static enum st_status plan_launcher(struct making *k, size_t node, struct st_error *err)
-{
-    struct st_layout_request counts = *k->request;
-    const struct st_machine *m = k->machine;
-
-    counts.oversubscribe = true;
-    counts.threads = ST_MANY_COUNT;
-    counts.n_threads = 1;
-    enum st_status rc = st_place_plan(m->cpus, &counts, m->nodes[node].n_ranks,
-                                      k->n_wanted[node], &k->placement, err);
-    if (rc != ST_OK) {
-        return rc;
-    }
-    hwloc_bitmap_t seen = st_bitmap_new(err);
-    hwloc_bitmap_t mask = st_bitmap_new(err);
-    rc = seen != NULL && mask != NULL ? keep_masks(k, node, seen, mask, err)
-                                      : ST_ERR_MEMORY;
-    hwloc_bitmap_free(seen);
-    hwloc_bitmap_free(mask);
-    return rc;
-}
-
 /* ---- planning ---- */
 
 static enum st_status share_nodes(struct making *k, struct st_error *err)
@@ -291,11 +148,8 @@ static enum st_status plan_own_node(struct making *k, struct word *word,
     }
     enum st_status rc = ST_OK;
     if (k->request->policy == ST_POLICY_LAUNCHER) {
-        rc = plan_launcher(k, node, err);
-        if (rc == ST_OK) { /* llc of the planned cores stands for the kept ones */
-            rc = st_cpus_llc(m->cpus, k->placement.n_ranks, k->placement.cpu,
-                             &share.llc_bytes, err);
-        }
+        const struct st_keep keep = {m, k->request, node, k->n_wanted[node]};
+        rc = st_keep_plan(&keep, &k->placement, &share.llc_bytes, err);
     } else {
         rc = st_place_plan(m->cpus, k->request, m->nodes[node].n_ranks, k->n_wanted[node],
                            &k->placement, err);
@@ -333,6 +187,7 @@ static void sum_shares(struct making *k)
         s->oversubscribed = s->oversubscribed || k->words[r].oversubscribed != 0;
     }
     for (size_t i = 0; i < m->n_nodes; i++) {
+        k->shares[i].n_numa = m->nodes[i].n_numa;
         k->shares[i].memory_bytes =
             st_shape_memory(m->nodes[i].memory_bytes, m->nodes[i].rank_memory_bytes,
                             (size_t)k->shares[i].n_ranks);
@@ -433,6 +288,36 @@ static enum st_status make_seats(struct making *k, struct st_error *err)
     return ST_OK;
 }
 
+/* What a benchmark may know of the node and of where its threads sit. */
+static enum st_status describe_place(struct making *k, struct st_error *err)
+{
+    struct st_layout *l = k->layout;
+    const struct st_machine *m = k->machine;
+    const struct st_node *node = &m->nodes[m->ranks[m->world.rank].node];
+
+    l->thread_places = st_calloc(err, l->n_seats, sizeof *l->thread_places);
+    if (l->thread_places == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    for (size_t t = 0; t < l->n_seats; t++) {
+        const struct st_seat *seat = &l->seats[t];
+        l->thread_places[t] = (struct st_thread_place){.pu = seat->pu,
+                                                       .core = seat->core,
+                                                       .l3 = seat->l3,
+                                                       .numa = seat->numa,
+                                                       .package = seat->package};
+    }
+    l->place.numa = l->seats[0].numa != SIZE_MAX ? l->seats[0].numa : 0;
+    l->place.n_numa = m->n_numa;
+    l->place.numa_nodes = m->numa;
+    l->place.threads = l->thread_places;
+    l->place.l1d_bytes = node->l1d_bytes;
+    l->place.l2_bytes = node->l2_bytes;
+    l->place.l3_bytes = node->l3_bytes;
+    l->place.llc_plausible = node->llc_plausible;
+    return ST_OK;
+}
+
 /* Position of this rank among the active ones, and its place in the group. */
 static enum st_status make_place(struct making *k, size_t *position, struct st_error *err)
 {
@@ -480,10 +365,7 @@ static enum st_status make_place(struct making *k, size_t *position, struct st_e
                                .memory_bytes = share->memory_bytes / share->n_ranks,
                                .oversubscribed = l->shape.oversubscribed};
     const enum st_status rc = make_seats(k, err);
-    if (rc == ST_OK) {
-        l->place.numa = l->seats[0].numa != SIZE_MAX ? l->seats[0].numa : 0;
-    }
-    return rc;
+    return rc == ST_OK ? describe_place(k, err) : rc;
 }
 
 static void add_note(struct st_layout *l, const char *text)
@@ -582,13 +464,45 @@ static enum st_status make(struct making *k, struct st_error *err)
     return rc == ST_OK ? stm_bcast_bytes(world, l->note, sizeof l->note, err) : rc;
 }
 
+/* "All" of the started ranks is a wrong answer where the launcher stacked them: the rest
+ * would sleep and a smaller machine be measured than the user believes (CASES 12, 15). Local
+ * over shared tables: all ranks find the same. */
+static enum st_status refuse_crowd(const struct st_machine *m,
+                                   const struct st_layout_request *request,
+                                   struct st_error *err)
+{
+    const bool all = request->n_ranks == 0 && (request->ranks == ST_MANY_ALL_CORES ||
+                                               request->ranks == ST_MANY_ALL_PUS);
+
+    for (size_t i = 0; all && !request->oversubscribe && !m->fake_nodes && i < m->n_nodes;
+         i++) {
+        const struct st_node *node = &m->nodes[i];
+        if (node->n_ranks > node->n_usable_pus) {
+            (void)st_fail(
+                err, ST_ERR_LAUNCH,
+                "stacked launch: %zu ranks were started on node %zu (%s), which "
+                "has %zu usable hardware thread%s (CPUs %s: %s). Start one rank "
+                "per core, or say how many take part (`ranks_per_node: N`), or "
+                "write `oversubscribe: yes`",
+                node->n_ranks, i, node->host, node->n_usable_pus,
+                node->n_usable_pus == 1 ? "" : "s", m->usable[i], m->usable_reason[i]);
+            note_environment(err);
+            return err->code;
+        }
+    }
+    return ST_OK;
+}
+
 enum st_status st_layout_create(const struct st_machine *machine,
                                 const struct st_layout_request *request,
                                 struct st_layout **out, struct st_error *err)
 {
     struct making k = {.machine = machine, .request = request};
-    enum st_status rc = ST_OK;
+    enum st_status rc = refuse_crowd(machine, request, err);
 
+    if (rc != ST_OK) {
+        return rc;
+    }
     k.layout = st_calloc(err, 1, sizeof *k.layout);
     rc = stm_agree(&machine->world, k.layout != NULL ? ST_OK : ST_ERR_MEMORY, err);
     if (rc == ST_OK) {
@@ -604,93 +518,5 @@ enum st_status st_layout_create(const struct st_machine *machine,
         return rc;
     }
     *out = k.layout;
-    return ST_OK;
-}
-
-/* ---- all seats on rank 0 ---- */
-
-static void write_seats(const struct st_layout *layout, struct st_text *text)
-{
-    for (size_t t = 0; t < layout->n_seats; t++) {
-        const struct st_seat *seat = &layout->seats[t];
-        struct st_seat bare = *seat;
-        bare.planned = NULL;
-        bare.verified = NULL;
-        const char has = seat->verified != NULL ? 1 : 0;
-        st_text_add_bytes(text, (const char *)&bare, sizeof bare);
-        st_text_add_bytes(text, &has, 1);
-        st_write_text(text, seat->planned);
-        st_write_text(text, seat->verified != NULL ? seat->verified : "");
-    }
-}
-
-static enum st_status read_seats(const struct st_layout *layout,
-                                 const struct st_share *share, size_t *n_out,
-                                 struct st_seat **out, struct st_error *err)
-{
-    size_t n = 0;
-    size_t done = 0;
-    enum st_status rc = ST_OK;
-
-    for (size_t i = 0; i < layout->n_active; i++) {
-        n += layout->active_threads[i];
-    }
-    struct st_seat *seats = st_calloc(err, n, sizeof *seats);
-    if (seats == NULL) {
-        return ST_ERR_MEMORY;
-    }
-    for (size_t i = 0; rc == ST_OK && i < layout->n_active; i++) {
-        struct st_reader reader = st_reader_of(share, layout->active_ranks[i]);
-        for (size_t t = 0; rc == ST_OK && t < layout->active_threads[i]; t++) {
-            struct st_seat *seat = &seats[done++];
-            char has = 0;
-            st_read_bytes(&reader, seat, sizeof *seat);
-            st_read_bytes(&reader, &has, 1);
-            const char *planned = st_reader_text(&reader);
-            const char *verified = st_reader_text(&reader);
-            seat->planned = st_strdup(err, planned);
-            seat->verified = has != 0 ? st_strdup(err, verified) : NULL;
-            if (reader.failed) {
-                rc = st_fail(err, ST_ERR_INTERNAL, "rank %zu sent broken seats",
-                             layout->active_ranks[i]);
-            } else if (seat->planned == NULL || (has != 0 && seat->verified == NULL)) {
-                rc = ST_ERR_MEMORY;
-            }
-        }
-    }
-    if (rc != ST_OK) {
-        st_seats_free(n, &seats);
-        return rc;
-    }
-    *n_out = n;
-    *out = seats;
-    return ST_OK;
-}
-
-enum st_status st_layout_gather(const struct st_machine *machine,
-                                const struct st_layout *layout, size_t *n_seats,
-                                struct st_seat **seats, struct st_error *err)
-{
-    struct st_text mine = {0};
-    struct st_share share = {0};
-    size_t n = 0;
-    struct st_seat *list = NULL;
-
-    write_seats(layout, &mine);
-    enum st_status rc = st_share_bytes(&machine->world, &mine, false, &share, err);
-    st_text_clear(&mine);
-    if (rc == ST_OK) {
-        if (machine->world.rank == 0) {
-            rc = read_seats(layout, &share, &n, &list, err);
-        }
-        rc = stm_agree(&machine->world, rc, err);
-    }
-    st_share_clear(&share);
-    if (rc != ST_OK) {
-        st_seats_free(n, &list);
-        return rc;
-    }
-    *n_seats = n;
-    *seats = list;
     return ST_OK;
 }

@@ -40,6 +40,7 @@ void st_loaded_clear(struct st_loaded *loaded)
 {
     st_topo_close(&loaded->topo);
     st_cpus_clear(&loaded->cpus);
+    st_free(loaded->numa);
     st_free(loaded->usable);
     st_free(loaded->signature);
     *loaded = (struct st_loaded){0};
@@ -145,6 +146,9 @@ static enum st_status fill(struct st_loaded *loaded, hwloc_const_bitmap_t usable
     } else if (rc == ST_OK) {
         rc = st_cpus_from_mask(usable, &loaded->cpus, err);
     }
+    if (rc == ST_OK && loaded->topo != NULL) {
+        rc = st_topo_numa(loaded->topo, &loaded->n_numa, &loaded->numa, err);
+    }
     if (rc == ST_OK) {
         rc = sample_cpus(&loaded->cpus, sample, err);
     }
@@ -168,6 +172,22 @@ static enum st_status fill(struct st_loaded *loaded, hwloc_const_bitmap_t usable
     return rc;
 }
 
+/* hwloc takes this system in silence if it cannot read what its variables name; people would
+ * believe a plan for another machine. */
+static enum st_status check_pretended(const struct st_topo *topo, struct st_error *err)
+{
+    static const char *const names[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC"};
+
+    for (size_t i = 0; i < ST_COUNT(names); i++) {
+        const char *value = environment(names[i]);
+        if (value != NULL && topo->this_system &&
+            environment("HWLOC_THISSYSTEM") == NULL) {
+            return st_fail(err, ST_ERR_USAGE, "hwloc cannot use %s=%s", names[i], value);
+        }
+    }
+    return ST_OK;
+}
+
 enum st_status st_load_node(hwloc_const_bitmap_t inherited, size_t n_ranks,
                             struct st_loaded *out, struct st_error *err)
 {
@@ -182,6 +202,8 @@ enum st_status st_load_node(hwloc_const_bitmap_t inherited, size_t n_ranks,
             rc = ST_OK; /* go on with the affinity mask */
         } else if (rc != ST_OK) {
             (void)st_fail(err, rc, "%s", why.text);
+        } else {
+            rc = check_pretended(loaded->topo, err);
         }
     }
     if (rc == ST_OK) {

@@ -17,6 +17,8 @@
 struct st_loaded {
     struct st_topo *topo; /**< NULL: hwloc failed, only the affinity mask is known */
     struct st_cpus cpus;  /**< usable CPUs */
+    size_t n_numa;             /**< 0: not known */
+    struct st_numa_node *numa; /**< [n_numa]; owned */
     struct st_node node;  /**< without leader, n_ranks and class */
     char *usable;         /**< CPU list; owned */
     char reason[160];     /**< which of allowed, affinity, launcher cut it */
@@ -26,7 +28,8 @@ struct st_loaded {
 /**
  * @param inherited union of the masks of the node's ranks
  * @param n_ranks   of the launch on the node
- * @return ST_ERR_LAUNCH: no CPU may be used; hidden topology is no error
+ * @return ST_ERR_LAUNCH: no CPU may be used; ST_ERR_USAGE: HWLOC_XMLFILE or HWLOC_SYNTHETIC
+ *         names nothing that hwloc can use; a hidden topology is no error
  */
 enum st_status st_load_node(hwloc_const_bitmap_t inherited, size_t n_ranks,
                             struct st_loaded *out, struct st_error *err);

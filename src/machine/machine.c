@@ -60,6 +60,7 @@ void st_machine_close(struct st_machine **machine)
     }
     st_free(m->ranks);
     st_free(m->nodes);
+    st_free(m->numa);
     st_free(m->usable);
     st_free(m->usable_reason);
     st_free(m);
@@ -218,6 +219,28 @@ static enum st_status spread_cpus(struct opening *o, struct st_error *err)
     return stm_agree(&o->machine->world, rc, err);
 }
 
+/* The table of NUMA nodes likewise; pretended nodes all know the whole real one. Collective. */
+static enum st_status spread_numa(struct opening *o, struct st_error *err)
+{
+    struct st_machine *m = o->machine;
+
+    if (o->real.rank == 0) {
+        m->n_numa = o->loaded.n_numa;
+        m->numa = o->loaded.numa;
+        o->loaded.numa = NULL;
+    }
+    enum st_status rc = stm_bcast_bytes(&o->real, &m->n_numa, sizeof m->n_numa, err);
+    if (rc == ST_OK && o->real.rank != 0) {
+        m->numa = st_calloc(err, m->n_numa, sizeof *m->numa);
+        rc = m->numa != NULL ? ST_OK : ST_ERR_MEMORY;
+    }
+    rc = stm_agree(&m->world, rc, err);
+    if (rc == ST_OK && m->n_numa > 0) { /* equal on the ranks of the node */
+        rc = stm_bcast_bytes(&o->real, m->numa, m->n_numa * sizeof *m->numa, err);
+    }
+    return stm_agree(&m->world, rc, err);
+}
+
 /* Leader: one node's entry for everybody. */
 static enum st_status write_node(const struct opening *o, uint32_t k,
                                  struct st_text *text, struct st_error *err)
@@ -315,7 +338,8 @@ static enum st_status read_node(struct st_machine *m, struct st_reader *reader,
     node->n_ranks = n_ranks;
     node->leader = leader;
     m->usable[k] = st_strdup(err, st_reader_text(reader));
-    (void)st_copy(m->usable_reason[k], sizeof m->usable_reason[k], st_reader_text(reader));
+    (void)st_copy(m->usable_reason[k], sizeof m->usable_reason[k],
+                  st_reader_text(reader));
     signatures[k] = st_reader_text(reader);
     if (reader->failed) {
         return st_fail(err, ST_ERR_INTERNAL, "rank %zu sent a broken node table", leader);
@@ -465,6 +489,9 @@ static enum st_status open_all(struct opening *o, struct st_error *err)
     }
     if (rc == ST_OK) {
         rc = spread_cpus(o, err);
+    }
+    if (rc == ST_OK) {
+        rc = spread_numa(o, err);
     }
     if (rc == ST_OK) {
         rc = share_tables(o, err);

@@ -81,6 +81,8 @@ struct st_machine {
     double open_s;        /**< time of st_machine_open */
     struct st_topo *topo; /**< private; leaders of real nodes only, else NULL */
     struct st_cpus *cpus; /**< private; usable CPUs of this rank's node, for planning */
+    size_t n_numa;        /**< of this rank's (real) node; 0: not known */
+    struct st_numa_node *numa; /**< private; [n_numa] */
 };
 
 /**
@@ -120,6 +122,7 @@ struct st_layout {
     struct st_shape shape;
     struct st_place_info place; /**< active ranks only */
     size_t *node_of_group_rank; /**< backing store of place.node_of */
+    struct st_thread_place *thread_places; /**< backing store of place.threads */
     size_t n_active;
     size_t *
         active_ranks; /**< [n_active] world ranks in step-communicator order, on all ranks */
@@ -135,9 +138,11 @@ struct st_layout {
 
 /**
  * Plan a layout. Collective over the world; every rank gets the same answer.
- * @return ST_ERR_UNSUPPORTED (too few nodes …), ST_ERR_STEP / ST_ERR_LAUNCH (stacked: two
- *         threads on one PU or two ranks on one core without `oversubscribe: yes`; the text names ranks,
- *         CPUs and the OMP_ and launcher variables in force)
+ * @return ST_ERR_UNSUPPORTED: too few nodes or ranks were started; ST_ERR_STEP: the layout puts
+ *         two threads on one PU or two ranks on one core; ST_ERR_LAUNCH: the launch is stacked (kept
+ *         masks have CPUs in common; or all-cores of more ranks than usable hardware threads on
+ *         real nodes). The last two not with `oversubscribe: yes`; their text names ranks, CPUs and
+ *         the OMP_ and launcher variables in force.
  */
 enum st_status st_layout_create(const struct st_machine *machine,
                                 const struct st_layout_request *request,
@@ -155,7 +160,7 @@ void st_seats_free(size_t n_seats, struct st_seat **seats);
 void st_layout_destroy(struct st_layout **layout);
 
 /** The shape that `request` would get on @p n_nodes nodes like this machine with
- *  @p n_ranks_per_node ranks started on each, for `seatrial check`. Local, no MPI; loads the
+ *  @p n_ranks_per_node ranks started on each (0: one per usable core), for `seatrial check`. Local, no MPI; loads the
  *  topology of this machine (or HWLOC_XMLFILE). */
 enum st_status st_shape_predict(const struct st_layout_request *request, size_t n_nodes,
                                 size_t n_ranks_per_node, struct st_shape *out,

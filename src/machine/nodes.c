@@ -88,10 +88,10 @@ static bool join_sorted(const struct keyed *ranks, size_t n, bool identity,
     return disagree;
 }
 
-enum st_status st_nodes_merge(size_t n, const uint32_t *split,
-                              const char *const *identity, uint32_t *real, size_t *n_real,
-                              bool *keys_disagree, struct st_error *err)
+enum st_status st_nodes_merge(const struct st_node_keys *keys, uint32_t *real,
+                              size_t *n_real, bool *keys_disagree, struct st_error *err)
 {
+    const size_t n = keys->n;
     struct keyed *ranks = st_calloc(err, n, sizeof *ranks);
     uint32_t *parent = st_calloc(err, n, sizeof *parent);
 
@@ -101,7 +101,7 @@ enum st_status st_nodes_merge(size_t n, const uint32_t *split,
         return ST_ERR_MEMORY;
     }
     for (size_t r = 0; r < n; r++) {
-        ranks[r] = (struct keyed){identity[r], split[r], (uint32_t)r};
+        ranks[r] = (struct keyed){keys->identity[r], keys->split[r], (uint32_t)r};
         parent[r] = (uint32_t)r;
     }
     qsort(ranks, n, sizeof *ranks, by_identity);
@@ -171,10 +171,12 @@ static enum st_status fake_list(const char *spec, const char *list, size_t n,
     return ST_OK;
 }
 
-static enum st_status fake_equal(const char *spec, const char *number, bool cyclic,
-                                 size_t n, uint32_t *node, size_t *n_nodes,
-                                 struct st_error *err)
+/* block:K and cyclic:K */
+static enum st_status fake_equal(const char *spec, size_t n, uint32_t *node,
+                                 size_t *n_nodes, struct st_error *err)
 {
+    const bool cyclic = spec[0] == 'c';
+    const char *number = strchr(spec, ':') + 1;
     uint64_t k = 0;
 
     if (!st_parse_u64(number, &k) || k == 0) {
@@ -219,13 +221,12 @@ enum st_status st_nodes_fake(const char *spec, size_t n, const uint32_t *real,
                              uint32_t *node, size_t *n_nodes, struct st_error *err)
 {
     enum st_status rc = ST_OK;
+    const bool block = strncmp(spec, "block:", 6) == 0;
 
-    if (strncmp(spec, "block:", 6) == 0 && strchr(spec, ',') != NULL) {
+    if (block && strchr(spec, ',') != NULL) {
         rc = fake_list(spec, spec + 6, n, node, n_nodes, err);
-    } else if (strncmp(spec, "block:", 6) == 0) {
-        rc = fake_equal(spec, spec + 6, false, n, node, n_nodes, err);
-    } else if (strncmp(spec, "cyclic:", 7) == 0) {
-        rc = fake_equal(spec, spec + 7, true, n, node, n_nodes, err);
+    } else if (block || strncmp(spec, "cyclic:", 7) == 0) {
+        rc = fake_equal(spec, n, node, n_nodes, err);
     } else {
         rc = bad_spec(spec, "neither block: nor cyclic:", err);
     }
@@ -250,8 +251,8 @@ static enum st_status decide(const struct st_share *keys, const char *fake,
         }
     }
     if (rc == ST_OK) {
-        rc = st_nodes_merge(n, split, identity, map->real, &map->n_real,
-                            &map->keys_disagree, err);
+        const struct st_node_keys both = {n, split, identity};
+        rc = st_nodes_merge(&both, map->real, &map->n_real, &map->keys_disagree, err);
     }
     if (rc == ST_OK) {
         memcpy(map->node, map->real, n * sizeof *map->node);

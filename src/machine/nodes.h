@@ -29,14 +29,16 @@ struct st_node_map {
     bool fake, keys_disagree;
 };
 
-/**
- * Pure. Merge the keys. @param split [n] any number equal for ranks of one split group
- * @param identity [n] texts, equal for ranks of one machine
- * @param[out] real [n] dense, by lowest rank
- */
-enum st_status st_nodes_merge(size_t n, const uint32_t *split,
-                              const char *const *identity, uint32_t *real, size_t *n_real,
-                              bool *keys_disagree, struct st_error *err);
+/** Both keys of all ranks; borrowed. */
+struct st_node_keys {
+    size_t n;
+    const uint32_t *split;       /**< [n] any number equal for ranks of one split group */
+    const char *const *identity; /**< [n] texts, equal for ranks of one machine */
+};
+
+/** Pure. Merge the keys. @param[out] real [n] dense, by lowest rank */
+enum st_status st_nodes_merge(const struct st_node_keys *keys, uint32_t *real,
+                              size_t *n_real, bool *keys_disagree, struct st_error *err);
 
 /**
  * Pure. Pretended node of each rank. @return ST_ERR_USAGE with what is allowed, for a bad

@@ -215,6 +215,9 @@ struct deal {
     size_t n_ranks;
     size_t n_threads; /* of each rank, in units; 0: all units of its object */
     bool all_pus;     /* seats on every hardware thread of a unit */
+    enum level
+        spread;      /* n_spread threads of the only rank on each object of this level */
+    size_t n_spread; /* 0: not so */
 };
 
 static const char *level_word(enum level level)
@@ -279,12 +282,48 @@ static enum st_status count_ranks(const struct dealer *d,
     return ST_OK;
 }
 
+/* Threads per L3 or NUMA node: the only rank of the node has some on each. */
+static enum st_status count_spread(const struct dealer *d,
+                                   const struct st_layout_request *request,
+                                   struct deal *deal, struct st_error *err)
+{
+    const char *word = request->threads == ST_MANY_PER_L3 ? "per-l3" : "per-numa";
+
+    (void)per_object(request->threads, &deal->spread);
+    deal->n_spread = request->n_threads > 0 ? request->n_threads : 1;
+    if (deal->n_ranks != 1 || request->ranks == ST_MANY_ALL_PUS) {
+        return st_fail(err, ST_ERR_STEP,
+                       "`threads: %s` spreads the threads of one rank, and here are %zu: "
+                       "write `ranks_per_node: 1`",
+                       word, deal->n_ranks);
+    }
+    if (deal->spread == LEVEL_L3 && !d->l3_known) {
+        return st_fail(err, ST_ERR_UNSUPPORTED,
+                       "no L3 cache is known here, so `threads: per-l3` has nothing to "
+                       "count");
+    }
+    for (size_t key = 0; key < d->n_keys[deal->spread]; key++) {
+        if (d->n_all[deal->spread][key] < deal->n_spread) {
+            return st_fail(err, ST_ERR_STEP,
+                           "`threads: %zu %s`, but a %s has only %zu usable core%s",
+                           deal->n_spread, word, level_word(deal->spread),
+                           d->n_all[deal->spread][key],
+                           d->n_all[deal->spread][key] == 1 ? "" : "s");
+        }
+    }
+    deal->n_threads = deal->n_spread * d->n_keys[deal->spread];
+    return ST_OK;
+}
+
 static enum st_status count_threads(const struct dealer *d,
                                     const struct st_layout_request *request,
                                     struct deal *deal, struct st_error *err)
 {
     const bool by_pu = request->ranks == ST_MANY_ALL_PUS;
 
+    if (request->threads == ST_MANY_PER_NUMA || request->threads == ST_MANY_PER_L3) {
+        return count_spread(d, request, deal, err);
+    }
     deal->all_pus = !by_pu && request->threads == ST_MANY_ALL_PUS;
     if (request->threads == ST_MANY_COUNT) {
         deal->n_threads = request->n_threads > 0 ? request->n_threads : 1;
@@ -386,6 +425,13 @@ static void deal_node(struct dealer *d, const struct st_layout_request *request,
     const size_t total = s->first[deal->n_ranks];
     const bool scatter = request->fill == ST_FILL_SCATTER;
 
+    for (size_t key = 0; deal->n_spread > 0 && key < d->n_keys[deal->spread]; key++) {
+        take(d, deal->spread, key, any_home, deal->n_spread,
+             s->unit + key * deal->n_spread);
+    }
+    if (deal->n_spread > 0) {
+        return;
+    }
     if (total > d->n) { /* oversubscribed: one after another, then round again */
         for (size_t k = 0; k < total; k++) {
             s->unit[k] = k % d->n;
@@ -427,12 +473,10 @@ static enum st_status make_seats(const struct dealer *d, const struct deal *deal
     for (size_t r = 0; r < deal->n_ranks; r++) {
         for (size_t k = s->first[r]; k < s->first[r + 1]; k++) {
             const struct unit *u = &d->unit[s->unit[k]];
-            if (deal->all_pus) {
-                for (size_t i = 0; i < u->n_rows; i++) {
-                    out->cpu[out->n_seats++] = u->row + i;
-                }
-            } else {
-                out->cpu[out->n_seats++] = u->row + s->layer[k] % u->n_rows;
+            const size_t n = deal->all_pus ? u->n_rows : 1;
+            const size_t start = deal->all_pus ? 0 : s->layer[k] % u->n_rows;
+            for (size_t i = 0; i < n; i++) {
+                out->cpu[out->n_seats++] = u->row + start + i;
             }
         }
         out->first[r + 1] = out->n_seats;

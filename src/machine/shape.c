@@ -49,6 +49,9 @@ struct st_shape st_shape_of(size_t n, const struct st_node_share *shares, bool e
         if (s->memory_bytes < shape.memory_bytes) {
             shape.memory_bytes = s->memory_bytes;
         }
+        if (n_nodes == 1 || s->n_numa < shape.n_numa) {
+            shape.n_numa = (size_t)s->n_numa;
+        }
         shape.oversubscribed = shape.oversubscribed || s->oversubscribed;
         if (each) {
             shape.n_threads = most(shape.n_threads, s->n_threads);
@@ -84,35 +87,27 @@ enum st_status st_shape_share(const struct st_cpus *cpus,
     return rc;
 }
 
-/* Every node is planned as this one; equal counts give equal plans, so each is made once. */
+/* A node like this one. */
 static enum st_status predict(const struct st_layout_request *request,
-                              const struct st_loaded *here, size_t n_nodes,
-                              const size_t *n_wanted, size_t n_started,
-                              struct st_node_share *shares, struct st_error *err)
+                              const struct st_loaded *here, size_t n_started,
+                              size_t n_wanted, struct st_node_share *share,
+                              struct st_error *err)
 {
-    for (size_t i = 0; i < n_nodes; i++) {
-        struct st_placement placement = {0};
-        if (n_wanted[i] == 0) {
-            continue;
-        }
-        if (i > 0 && n_wanted[i] == n_wanted[i - 1]) {
-            shares[i] = shares[i - 1];
-            continue;
-        }
-        enum st_status rc =
-            st_place_plan(&here->cpus, request, n_started, n_wanted[i], &placement, err);
-        if (rc == ST_OK) {
-            rc = st_shape_share(&here->cpus, &placement, &shares[i], err);
-        }
-        st_placement_clear(&placement);
-        if (rc != ST_OK) {
-            return rc;
-        }
-        shares[i].memory_bytes =
-            st_shape_memory(here->node.memory_bytes, here->node.rank_memory_bytes,
-                            (size_t)shares[i].n_ranks);
+    struct st_placement placement = {0};
+    enum st_status rc =
+        st_place_plan(&here->cpus, request, n_started, n_wanted, &placement, err);
+
+    if (rc == ST_OK) {
+        rc = st_shape_share(&here->cpus, &placement, share, err);
     }
-    return ST_OK;
+    st_placement_clear(&placement);
+    if (rc == ST_OK) {
+        share->n_numa = here->node.n_numa;
+        share->memory_bytes =
+            st_shape_memory(here->node.memory_bytes, here->node.rank_memory_bytes,
+                            (size_t)share->n_ranks);
+    }
+    return rc;
 }
 
 static enum st_status predict_all(const struct st_layout_request *request, size_t n_nodes,
@@ -135,8 +130,12 @@ static enum st_status predict_all(const struct st_layout_request *request, size_
     if (rc == ST_OK) {
         rc = st_place_share(request, n_nodes, cores, started, wanted, err);
     }
-    if (rc == ST_OK) {
-        rc = predict(request, here, n_nodes, wanted, n_started, shares, err);
+    for (size_t i = 0; rc == ST_OK && i < n_nodes; i++) {
+        if (i > 0 && wanted[i] == wanted[i - 1]) {
+            shares[i] = shares[i - 1]; /* equal counts give equal plans */
+        } else if (wanted[i] > 0) {
+            rc = predict(request, here, n_started, wanted[i], &shares[i], err);
+        }
     }
     if (rc == ST_OK) {
         *out = st_shape_of(n_nodes, shares, request->nodes == ST_NODES_EACH);
@@ -163,7 +162,9 @@ enum st_status st_shape_predict(const struct st_layout_request *request, size_t 
         rc = st_load_node(mask, n_ranks_per_node, here, err);
     }
     if (rc == ST_OK) {
-        rc = predict_all(request, n_nodes, n_ranks_per_node, here, out, err);
+        rc = predict_all(request, n_nodes,
+                         n_ranks_per_node > 0 ? n_ranks_per_node : here->cpus.n_cores,
+                         here, out, err);
     }
     hwloc_bitmap_free(mask);
     if (here != NULL) {

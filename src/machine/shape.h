@@ -20,6 +20,7 @@ struct st_node_share {
     uint64_t llc_bytes;    /**< under its active CPUs */
     uint64_t memory_bytes; /**< allowed to these ranks together */
     bool oversubscribed;
+    uint64_t n_numa; /**< NUMA nodes of the whole node; 0: unknown */
 };
 
 /** Shape of a step over nodes' shares [n]; @p each: every node is a group of its own. */

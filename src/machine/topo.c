@@ -1,6 +1,7 @@
 #include "src/machine/topo.h"
 
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/machine/affinity.h"
 
 #include <errno.h>
@@ -231,6 +232,53 @@ static size_t count_memory_only(const struct st_topo *topo)
         n += st_topo_is_home(topo, node) ? 0 : 1;
     }
     return n;
+}
+
+/* Kind of memory by the subtype that hwloc 2.4 and newer give; ordinary memory has none. */
+static const char *kind_of(const struct hwloc_obj *numa)
+{
+    static const struct {
+        const char *part, *kind;
+    } rows[] = {{"DRAM", "DRAM"}, {"MCDRAM", "HBM"}, {"HBM", "HBM"},
+                {"CXL", "CXL"},   {"GPU", "GPU"},    {"NVM", "NVM"}};
+    const char *kind = numa->subtype == NULL ? "DRAM" : "unknown";
+
+    for (size_t i = 0; numa->subtype != NULL && i < ST_COUNT(rows); i++) {
+        if (strstr(numa->subtype, rows[i].part) != NULL) { /* the last match wins */
+            kind = rows[i].kind;
+        }
+    }
+    return kind;
+}
+
+enum st_status st_topo_numa(const struct st_topo *topo, size_t *n,
+                            struct st_numa_node **out, struct st_error *err)
+{
+    const size_t n_all = count_of(topo->hw, HWLOC_OBJ_NUMANODE);
+    struct st_numa_node *table = NULL;
+
+    if (n_all > 0) {
+        table = st_calloc(err, n_all, sizeof *table);
+        if (table == NULL) {
+            return ST_ERR_MEMORY;
+        }
+    }
+    for (size_t i = 0; i < n_all; i++) {
+        const hwloc_obj_t numa =
+            hwloc_get_obj_by_type(topo->hw, HWLOC_OBJ_NUMANODE, (unsigned)i);
+        const int first_cpu = hwloc_bitmap_first(numa->cpuset);
+        const hwloc_obj_t home =
+            first_cpu >= 0 ? home_numa(topo->hw, (unsigned)first_cpu) : NULL;
+        table[i] = (struct st_numa_node){
+            .os_index = topo->this_system ? (long)numa->os_index : -1,
+            .has_cpus = st_topo_is_home(topo, numa),
+            .memory_bytes = numa->attr->numanode.local_memory};
+        table[i].nearest = table[i].has_cpus || home == NULL ? i : home->logical_index;
+        (void)st_copy(table[i].kind, sizeof table[i].kind, kind_of(numa));
+    }
+    *n = n_all;
+    *out = table;
+    return ST_OK;
 }
 
 static size_t count_half_cores(hwloc_topology_t hw, hwloc_const_bitmap_t usable)

@@ -1,6 +1,7 @@
 #ifndef ST_MACHINE_TOPO_H
 #define ST_MACHINE_TOPO_H
 
+#include "src/base/bench.h"
 #include "src/base/status.h"
 #include "src/base/text.h"
 #include "src/machine/cpus.h"
@@ -63,6 +64,13 @@ char *st_topo_signature(const struct st_topo *topo, const struct st_cpus *cpus,
 const char *st_topo_cpu_model(const struct st_topo *topo);
 /** The topology as XML (hwloc 2 format); owned text. */
 char *st_topo_xml(const struct st_topo *topo, struct st_error *err);
+
+/**
+ * Table of the NUMA nodes, logical order; owned by the caller (NULL if there are none). The
+ * system's numbers are left unknown if this is not this system, so that nobody binds by them.
+ */
+enum st_status st_topo_numa(const struct st_topo *topo, size_t *n,
+                            struct st_numa_node **out, struct st_error *err);
 
 /** True if some CPU's nearest ordinary memory is this NUMA node. */
 bool st_topo_is_home(const struct st_topo *topo, hwloc_obj_t numa);

@@ -122,18 +122,24 @@ static enum st_status sum_work(struct st_active *a)
 /* All ranks of the group must have declared the same places. */
 static enum st_status compare_places(struct st_active *a)
 {
-    uint64_t mine[4];
-    uint64_t most[4];
+    uint64_t mine[2 * ST_N_PLACE_KINDS];
+    uint64_t most[2 * ST_N_PLACE_KINDS];
+    bool equal = true;
 
-    for (size_t i = 0; i < 2; i++) {
-        const uint64_t print = a->rec.lists[i == 0 ? ST_PAIR : ST_NUMA].fingerprint;
+    /* those that the harness makes have the fingerprint 0 everywhere */
+    for (size_t i = 0; i < ST_N_PLACE_KINDS; i++) {
+        const uint64_t print = a->rec.lists[i].fingerprint;
         mine[2 * i] = print;
         mine[2 * i + 1] =
             ~print; /* the maximum of the complement is that of the minimum */
     }
     STM_TRY(a->err,
-            MPI_Allreduce(mine, most, 4, MPI_UINT64_T, MPI_MAX, a->run.comm.handle));
-    if (most[0] != ~most[1] || most[2] != ~most[3]) {
+            MPI_Allreduce(mine, most, 2 * ST_N_PLACE_KINDS, MPI_UINT64_T, MPI_MAX,
+                          a->run.comm.handle));
+    for (size_t i = 0; i < ST_N_PLACE_KINDS; i++) {
+        equal = equal && most[2 * i] == ~most[2 * i + 1];
+    }
+    if (!equal) {
         return st_fail(a->err, ST_ERR_INTERNAL,
                        "benchmark %s declared different places on different ranks",
                        a->run.bench->name);

@@ -18,10 +18,10 @@ struct st_batch {
     size_t n;            /**< of the current batch */
     double *start, *end; /**< [n_sections][n] this rank's clock */
     double *late;        /**< [n_sections][n] 1: this rank missed the start */
-    double *send;        /**< [3][n_sections][n] what is reduced */
-    double *
-        node; /**< [3][n_sections][n] -min(start), max(end), unused; on the node's owner */
-    double *group; /**< [3][n_sections][n] -min(start), max(end), late; on all ranks */
+    /* [4][n_sections][n]: -min(start), max(end), max(start), any late */
+    double *send;  /**< this rank's, to be reduced */
+    double *node;  /**< over the group's ranks of the node; on the lowest of them */
+    double *group; /**< over the group; on all its ranks */
 };
 
 struct st_active {
@@ -72,6 +72,19 @@ enum st_status st_batch_measure(struct st_active *a, size_t first, size_t n);
 /** One timed section without recording. Collective over the group. @return ST_OK or ST_ERR_MPI */
 enum st_status st_section_time(struct st_active *a, size_t s, double *seconds,
                                bool *late);
+
+/** What the ranks of a place measured together. */
+struct st_span {
+    double seconds; /**< max(end) - min(start) */
+    bool skewed;    /**< a rank lost its core while it waited for the start */
+};
+/**
+ * A rank that came in time but was preempted while it waited leaves late as well, which only
+ * the starts show: above 10 % of the time (METHODS 3.6) they spoil it; NaN does too.
+ * Oversubscribed ranks always start apart: such a step is marked as a whole. Local, pure.
+ */
+struct st_span st_span_form(double first_start, double last_start, double last_end,
+                            bool oversubscribed);
 
 /** Find n_inner of every section. Collective over the step. */
 enum st_status st_calibrate(struct st_active *a);

@@ -20,9 +20,12 @@
 enum {
     BATCH_START,
     BATCH_END,
+    BATCH_LAST_START,
     BATCH_LATE,
     BATCH_FIELDS
 };
+/* METHODS 3.6: a skew above 10 % of the measured time spoils it */
+static const double SKEW_MAX = 0.1;
 
 enum st_status st_batch_init(struct st_active *a, size_t capacity)
 {
@@ -139,6 +142,8 @@ static void fill(struct st_active *a, bool shares)
         b->send[BATCH_START * size + i] =
             reducible(-st_active_time(a, shares, b->start[i]));
         b->send[BATCH_END * size + i] = reducible(st_active_time(a, shares, b->end[i]));
+        b->send[BATCH_LAST_START * size + i] =
+            reducible(st_active_time(a, shares, b->start[i]));
         b->send[BATCH_LATE * size + i] = b->late[i];
     }
 }
@@ -162,16 +167,31 @@ static enum st_status exchange(struct st_active *a)
     return ST_OK;
 }
 
-static double seconds_of(const struct st_active *a, enum st_place_kind kind, size_t at)
+struct st_span st_span_form(double first_start, double last_start, double last_end,
+                            bool oversubscribed)
+{
+    const struct st_span span = {
+        .seconds = last_end - first_start,
+        .skewed = !oversubscribed &&
+                  !(last_start - first_start <= SKEW_MAX * (last_end - first_start))};
+
+    return span;
+}
+
+/* A rank's own time does not contain the others' starts. */
+static struct st_span span_of(const struct st_active *a, enum st_place_kind kind,
+                              size_t at)
 {
     const struct st_batch *b = &a->batch;
     const size_t size = a->n_sections * b->n;
     const double *reduced = kind == ST_NODE ? b->node : b->group;
 
-    if (kind == ST_RANK) {
-        return b->end[at] - b->start[at];
+    if (kind != ST_NODE && kind != ST_JOB) {
+        return st_span_form(b->start[at], b->start[at], b->end[at], true);
     }
-    return reduced[BATCH_END * size + at] + reduced[BATCH_START * size + at];
+    return st_span_form(-reduced[BATCH_START * size + at],
+                        reduced[BATCH_LAST_START * size + at],
+                        reduced[BATCH_END * size + at], a->layout->shape.oversubscribed);
 }
 
 static size_t section_index(const struct st_active *a, uint32_t section)
@@ -202,11 +222,12 @@ static void form_row(struct st_active *a, size_t row, size_t first, double wall_
             st_recorder_settle(&a->rec, row, first + k, late);
             continue;
         }
+        const struct st_span span = span_of(a, metric->place, at);
         const struct st_duration duration = {
-            .seconds = seconds_of(a, metric->place, at),
+            .seconds = span.seconds,
             .wall_s = wall_s,
             .n_inner = (double)a->outcome->n_inner[metric->section],
-            .late = late};
+            .late = late || span.skewed};
         st_recorder_form(&a->rec, row, first + k, &duration);
     }
 }

@@ -7,6 +7,7 @@
 #include "mpi/agree.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,6 +147,7 @@ static enum st_status void_bad_clocks(struct st_active *a)
         st_recorder_void(&a->rec, ST_RANK, n);
         st_recorder_void(&a->rec, ST_PAIR, n);
         st_recorder_void(&a->rec, ST_NUMA, n);
+        st_recorder_void(&a->rec, ST_POINT, n);
     }
     if (on_node != 0) {
         st_recorder_void(&a->rec, ST_NODE, n);
@@ -204,6 +206,33 @@ static void tell_of_skew(struct st_active *a)
     }
 }
 
+/* A place all of whose samples were dropped has no figure: say so, and of which metric. */
+static enum st_status tell_of_dropped(struct st_active *a)
+{
+    const struct st_bench *bench = a->run.bench;
+    const int n = (int)bench->n_metrics; /* rows of a declaration */
+    double *mine = a->counts;
+    double *all = a->counts + bench->n_metrics;
+
+    for (size_t row = 0; row < bench->n_metrics; row++) {
+        mine[row] =
+            st_recorder_all_dropped(&a->rec, row, a->outcome->n_repetitions) ? 1.0 : 0.0;
+    }
+    STM_TRY(a->err,
+            MPI_Allreduce(mine, all, n, MPI_DOUBLE, MPI_SUM, a->layout->step.handle));
+    for (size_t row = 0; row < bench->n_metrics; row++) {
+        if (all[row] > 0.0) {
+            st_outcome_note(
+                a->outcome,
+                "no valid sample of %s on %.0f rank%s: late starts, bad clocks "
+                "or bad durations; are other programs running here?",
+                bench->metrics[row].name, all[row], all[row] > 1.0 ? "s" : "");
+            return ST_OK;
+        }
+    }
+    return ST_OK;
+}
+
 enum st_status st_finish_clocks(struct st_active *a)
 {
     const struct stm_comm *step = &a->layout->step;
@@ -229,6 +258,26 @@ enum st_status st_finish_clocks(struct st_active *a)
     STM_TRY(a->err, MPI_Allreduce(&dropped, &outcome->n_dropped, 1, MPI_UINT64_T, MPI_SUM,
                                   step->handle));
     tell_of_skew(a);
+    return outcome->n_repetitions > 0 ? tell_of_dropped(a) : ST_OK;
+}
+
+/* A benchmark's own doubt about its memory (st_doubt()) counts like an unproved thread. */
+static enum st_status tell_of_doubt(struct st_active *a)
+{
+    const struct stm_comm *step = &a->layout->step;
+    char text[sizeof a->rec.doubt] = "";
+    const int mine = a->rec.doubt[0] != '\0' ? step->rank : INT_MAX;
+    int lowest = INT_MAX;
+
+    STM_TRY(a->err, MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, step->handle));
+    if (lowest == INT_MAX) {
+        return ST_OK;
+    }
+    memcpy(text, a->rec.doubt, sizeof text);
+    STM_TRY(a->err, MPI_Bcast(text, (int)sizeof text, MPI_CHAR, lowest, step->handle));
+    a->outcome->placement_proved = false;
+    st_outcome_note(a->outcome, "memory placement not proved, not judged: rank %d: %s",
+                    lowest, text);
     return ST_OK;
 }
 
@@ -252,5 +301,5 @@ enum st_status st_finish_placement(struct st_active *a)
         st_outcome_note(a->outcome, "placement: not proved for every thread%s%s",
                         a->layout->note[0] != '\0' ? ": " : "", a->layout->note);
     }
-    return ST_OK;
+    return tell_of_doubt(a);
 }

@@ -5,7 +5,7 @@
  * transfer early without leaving anyone behind.
  *
  * Places of kind JOB, NODE and RANK follow from the layout, which all ranks know. Lists of
- * pairs and NUMA places come from the group roots first.
+ * pairs, NUMA places and points come from the group roots first.
  */
 #include "src/measure/gather.h"
 
@@ -35,6 +35,19 @@ struct request {
 enum {
     REQUEST_WORDS = 4
 };
+
+/* Kinds of places that benchmarks declare. */
+static const enum st_place_kind declared_kinds[] = {ST_PAIR, ST_NUMA, ST_POINT};
+enum {
+    N_DECLARED = ST_COUNT(declared_kinds)
+};
+
+static void count_declared(const struct st_recorder *rec, uint64_t counts[N_DECLARED])
+{
+    for (size_t i = 0; i < N_DECLARED; i++) {
+        counts[i] = rec->lists[declared_kinds[i]].n;
+    }
+}
 
 /* Rank 0's knowledge of a step's places. */
 struct catalogue {
@@ -102,7 +115,8 @@ static enum st_status answer(const struct stm_comm *world, const struct st_recor
     const size_t n = (size_t)request->n;
 
     if (request->what == ASK_COUNTS) {
-        const uint64_t counts[2] = {rec->lists[ST_PAIR].n, rec->lists[ST_NUMA].n};
+        uint64_t counts[N_DECLARED];
+        count_declared(rec, counts);
         return send_bytes(world, counts, sizeof counts, err);
     }
     if (request->what == ASK_PLACES) {
@@ -192,10 +206,9 @@ static enum st_status ask_counts(struct catalogue *c, const struct st_gather *ga
 
     for (size_t g = 0; g < c->n_groups; g++) {
         const size_t root = gather->layout->active_ranks[c->group_begin[g]];
-        uint64_t counts[2] = {0};
+        uint64_t counts[N_DECLARED] = {0};
         if (root == 0) {
-            counts[0] = gather->rec->lists[ST_PAIR].n;
-            counts[1] = gather->rec->lists[ST_NUMA].n;
+            count_declared(gather->rec, counts);
         } else {
             enum st_status rc = send_request(world, root, ASK_COUNTS, 0, 0, 0, err);
             if (rc == ST_OK) {
@@ -205,8 +218,10 @@ static enum st_status ask_counts(struct catalogue *c, const struct st_gather *ga
                 return rc;
             }
         }
-        c->first[ST_PAIR][g + 1] = c->first[ST_PAIR][g] + (size_t)counts[0];
-        c->first[ST_NUMA][g + 1] = c->first[ST_NUMA][g] + (size_t)counts[1];
+        for (size_t i = 0; i < N_DECLARED; i++) {
+            size_t *first = c->first[declared_kinds[i]];
+            first[g + 1] = first[g] + (size_t)counts[i];
+        }
     }
     return ST_OK;
 }
@@ -268,10 +283,12 @@ static void name_plain_places(struct catalogue *c, const struct st_layout *layou
     }
 }
 
-static void name_declared_place(struct catalogue *c, const struct st_layout *layout,
+static void name_declared_place(struct catalogue *c, const struct st_gather *gather,
                                 enum st_place_kind kind, size_t g, size_t at,
                                 const struct st_place *place)
 {
+    const struct st_layout *layout = gather->layout;
+    const struct st_bench *bench = gather->step->bench;
     const size_t begin = c->group_begin[g];
     const size_t owner = begin + place->owner;
     struct st_step_place *named = &c->places[kind][at];
@@ -284,6 +301,11 @@ static void name_declared_place(struct catalogue *c, const struct st_layout *lay
         named->rank = layout->active_ranks[begin + place->a];
         named->rank_b = layout->active_ranks[begin + place->b];
         named->node_b = layout->active_node[begin + place->b];
+    } else if (kind == ST_POINT) {
+        named->rank = layout->active_ranks[owner];
+        named->value = place->value;
+        named->value_name = bench->point_name;
+        named->value_unit = bench->point_unit;
     } else {
         named->numa = place->a;
         named->numa_b = place->b;
@@ -322,7 +344,7 @@ static enum st_status ask_places(struct catalogue *c, const struct st_gather *ga
             }
         }
         for (size_t i = 0; rc == ST_OK && i < part; i++) {
-            name_declared_place(c, gather->layout, kind, g, begin + done + i, &places[i]);
+            name_declared_place(c, gather, kind, g, begin + done + i, &places[i]);
         }
         done += part;
     }
@@ -343,9 +365,9 @@ static enum st_status make_catalogue(struct catalogue *c, const struct st_gather
     }
     for (size_t g = 0; g < c->n_groups && rc == ST_OK; g++) {
         name_plain_places(c, gather->layout, g);
-        rc = ask_places(c, gather, ST_PAIR, g, err);
-        if (rc == ST_OK) {
-            rc = ask_places(c, gather, ST_NUMA, g, err);
+        rc = ST_OK;
+        for (size_t i = 0; rc == ST_OK && i < N_DECLARED; i++) {
+            rc = ask_places(c, gather, declared_kinds[i], g, err);
         }
     }
     return rc;

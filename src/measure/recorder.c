@@ -1,6 +1,6 @@
 /*
- * Samples by metric, owned place and repetition. Only owners store; the full lists of pairs
- * and NUMA places live on group rank 0, which tells rank 0 of the world about them.
+ * Samples by metric, owned place and repetition. Only owners store; the full lists of pairs,
+ * NUMA places and points live on group rank 0, which tells rank 0 of the world about them.
  *
  * A benchmark's wrong call (row, place, owner) cannot be answered at once, since st_record()
  * runs in timed code: the first one is kept and fails the step at the next agreement.
@@ -8,6 +8,7 @@
 #include "src/measure/recorder.h"
 
 #include "src/base/mem.h"
+#include "src/base/text.h"
 #include "src/stats/stats.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 
 static bool is_declared_kind(enum st_place_kind kind)
 {
-    return kind == ST_PAIR || kind == ST_NUMA;
+    return kind == ST_PAIR || kind == ST_NUMA || kind == ST_POINT;
 }
 
 /* JOB, NODE and RANK: this rank owns one place or none. */
@@ -142,7 +143,9 @@ static uint64_t fingerprint(size_t n, const struct st_place *places)
     uint64_t hash = 14695981039346656037u;
 
     for (size_t i = 0; i < n; i++) {
-        const uint64_t parts[3] = {places[i].owner, places[i].a, places[i].b};
+        uint64_t value = 0;
+        memcpy(&value, &places[i].value, sizeof value);
+        const uint64_t parts[4] = {places[i].owner, places[i].a, places[i].b, value};
         for (size_t j = 0; j < ST_COUNT(parts); j++) {
             hash = (hash ^ parts[j]) * 1099511628211u;
         }
@@ -164,6 +167,11 @@ static enum st_status check_places(struct st_run *run, enum st_place_kind kind, 
     for (size_t i = 0; i < n; i++) {
         const bool is_in_group =
             kind != ST_PAIR || (places[i].a < n_ranks && places[i].b < n_ranks);
+        if (kind == ST_POINT && !isfinite(places[i].value)) {
+            return st_fail(&run->err, ST_ERR_INTERNAL,
+                           "benchmark %s: point %zu of a curve has no value",
+                           run->bench->name, i);
+        }
         if (places[i].owner >= n_ranks || !is_in_group) {
             return st_fail(&run->err, ST_ERR_INTERNAL,
                            "benchmark %s: place %zu (%zu, %zu; owner %zu) is outside a "
@@ -251,6 +259,15 @@ void st_record(struct st_recorder *rec, size_t row, size_t place, double value)
         const size_t at = slot * rec->capacity + rec->repetition;
         rec->series[row].values[at] = value;
         rec->series[row].validity[at] = (int8_t)ST_VALID;
+    }
+}
+
+void st_doubt(struct st_run *run, const char *text)
+{
+    struct st_recorder *rec = run->rec;
+
+    if (rec->doubt[0] == '\0') {
+        (void)st_copy(rec->doubt, sizeof rec->doubt, text);
     }
 }
 
@@ -362,8 +379,9 @@ bool st_recorder_converged(const struct st_recorder *rec, size_t n,
                            const struct st_repeat *repeat)
 {
     for (size_t row = 0; row < rec->bench->n_metrics; row++) {
-        const size_t n_owned = rec->lists[rec->bench->metrics[row].place].n_owned;
-        for (size_t slot = 0; rec->series[row].applies && slot < n_owned; slot++) {
+        const enum st_place_kind kind = rec->bench->metrics[row].place;
+        const bool counts = rec->series[row].applies && kind != ST_POINT;
+        for (size_t slot = 0; counts && slot < rec->lists[kind].n_owned; slot++) {
             if (!series_converged(rec, row, slot, n, repeat)) {
                 return false;
             }
@@ -402,6 +420,26 @@ size_t st_recorder_count(const struct st_recorder *rec, size_t row, size_t n)
         }
     }
     return count;
+}
+
+bool st_recorder_all_dropped(const struct st_recorder *rec, size_t row, size_t n)
+{
+    const struct st_series *series = &rec->series[row];
+    const size_t n_owned = rec->lists[rec->bench->metrics[row].place].n_owned;
+
+    for (size_t slot = 0; series->applies && slot < n_owned; slot++) {
+        bool has_any = false;
+        bool has_valid = false;
+        for (size_t k = 1; k < n; k++) {
+            const int8_t validity = series->validity[slot * rec->capacity + k];
+            has_any = has_any || validity != (int8_t)ST_MISSING;
+            has_valid = has_valid || validity == (int8_t)ST_VALID;
+        }
+        if (has_any && !has_valid) {
+            return true;
+        }
+    }
+    return false;
 }
 
 uint64_t st_recorder_dropped(const struct st_recorder *rec, size_t n)

@@ -12,17 +12,13 @@
  * says otherwise; nothing is allocated after st_recorder_reserve().
  */
 
-enum {
-    ST_N_PLACE_KINDS = 5
-};
-
 /** The places of one kind within the group. */
 struct st_place_list {
-    bool declared; /**< PAIR, NUMA: st_set_places() was called */
+    bool declared; /**< PAIR, NUMA, POINT: st_set_places() was called */
     size_t n;      /**< in the group */
     size_t n_owned;
     size_t *owned;        /**< [n_owned] ascending place numbers; owned by the recorder */
-    struct st_place *all; /**< [n] on group rank 0 for PAIR and NUMA, else NULL */
+    struct st_place *all; /**< [n] on group rank 0 for those three, else NULL */
     uint64_t fingerprint; /**< of the declared list, to see that all ranks passed one */
 };
 
@@ -46,6 +42,7 @@ struct st_recorder {
     bool recording;  /**< false while calibrating: values are checked and dropped */
     double *scratch; /**< [2][capacity] */
     struct st_error misuse; /**< first wrong call of a benchmark, ST_OK if none */
+    char doubt[160];        /**< of st_doubt(), "" if none */
 };
 
 /**
@@ -81,7 +78,8 @@ void st_recorder_form(struct st_recorder *rec, size_t row, size_t repetition,
 void st_recorder_settle(struct st_recorder *rec, size_t row, size_t repetition,
                         bool late);
 
-/** Do all owned series with samples meet the width after @p n stored repetitions? */
+/** Do all owned series with samples meet the width after @p n stored repetitions? Curves (POINT)
+ * describe and are not waited for: among their many points one always is unquiet. */
 bool st_recorder_converged(const struct st_recorder *rec, size_t n,
                            const struct st_repeat *repeat);
 
@@ -89,6 +87,8 @@ bool st_recorder_converged(const struct st_recorder *rec, size_t n,
 void st_recorder_void(struct st_recorder *rec, enum st_place_kind kind, size_t n);
 /** Number of values of metric @p row that were recorded after the warm-up. */
 size_t st_recorder_count(const struct st_recorder *rec, size_t row, size_t n);
+/** Has an owned place values of metric @p row after the warm-up, but not one valid? */
+bool st_recorder_all_dropped(const struct st_recorder *rec, size_t row, size_t n);
 /** Samples with a validity above warm-up. */
 uint64_t st_recorder_dropped(const struct st_recorder *rec, size_t n);
 /** Pack the series to @p n repetitions per place, so that neighbours can be sent at once. */

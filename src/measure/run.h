@@ -9,10 +9,12 @@
  * src/machine) in src/benchmarks; nothing else.
  */
 
-/** A place of kind ST_PAIR or ST_NUMA, made in prepare() on every rank of the group alike. */
+/** A place of kind ST_PAIR, ST_NUMA or ST_POINT, made in prepare() on every rank of the group
+ * alike. */
 struct st_place {
     size_t owner; /**< group rank that records it */
     size_t a, b;  /**< pair: group ranks; numa: NUMA nodes */
+    double value; /**< point: in st_bench.point_unit, finite */
 };
 
 struct st_run {
@@ -35,7 +37,7 @@ struct st_run {
 void st_set_work(struct st_run *run, size_t row, double amount);
 
 /**
- * Declare the places of @p kind (ST_PAIR or ST_NUMA). Collective in the sense that every rank
+ * Declare the places of @p kind (ST_PAIR, ST_NUMA or ST_POINT). Collective in the sense that every rank
  * of the group passes the same list. Copied. In prepare().
  */
 enum st_status st_set_places(struct st_run *run, enum st_place_kind kind, size_t n,
@@ -47,6 +49,13 @@ enum st_status st_set_places(struct st_run *run, enum st_place_kind kind, size_t
  * owner is remembered and fails the step (ST_ERR_INTERNAL).
  */
 void st_record(struct st_recorder *rec, size_t row, size_t place, double value);
+
+/**
+ * The benchmark cannot prove that its memory is where the step wants it: the step's placement
+ * counts as not proved, so that it is not judged, and @p text goes into its notes. Local, in
+ * prepare(), run() or verify(); the first text of a rank stays, the lowest rank's is shown.
+ */
+void st_doubt(struct st_run *run, const char *text);
 
 /** The harness's monotonic clock in seconds since this rank's start-up (small numbers keep digits). */
 double st_now(void);

@@ -22,9 +22,10 @@ const char *st_step_state_word(enum st_step_state state);
 /** Validity code of a sample; stored as int8. */
 enum st_validity {
     ST_VALID = 0,
-    ST_WARMUP = 1,       /**< the discarded first execution (repetition index 0) */
-    ST_LATE_START = 2,   /**< a rank missed the synchronised start */
-    ST_CLOCK_BAD = 3,    /**< this rank's clocks disagreed by more than 1e-3 */
+    ST_WARMUP = 1,     /**< the discarded first execution (repetition index 0) */
+    ST_LATE_START = 2, /**< a rank missed the synchronised start, or left it so late that
+                              the skew is above 10 % of a time over several ranks */
+    ST_CLOCK_BAD = 3,  /**< this rank's clocks disagreed by more than 1e-3 */
     ST_BAD_DURATION = 4, /**< not finite, not positive or longer than the step */
     ST_MISSING = 5       /**< nothing was recorded (value NaN) */
 };
@@ -82,6 +83,8 @@ struct st_step_place {
         node_b; /**< machine node index of owner / of b (pairs); SIZE_MAX: none (job over several nodes) */
     size_t rank, rank_b; /**< world ranks (rank, pair); SIZE_MAX: none */
     size_t numa, numa_b; /**< SIZE_MAX: none */
+    double value; /**< point of a curve: in value_unit */
+    const char *value_name, *value_unit; /**< st_bench.point_name and its unit; NULL: no point */
 };
 
 /** Everything about a step that rank 0 knows before the samples come. */
@@ -92,8 +95,8 @@ struct st_step_report {
     const struct st_layout *layout; /**< NULL if it could not be planned */
     size_t n_seats;
     const struct st_seat *seats;
-    size_t n_places[5]; /**< by enum st_place_kind */
-    const struct st_step_place *places[5];
+    size_t n_places[ST_N_PLACE_KINDS]; /**< by enum st_place_kind */
+    const struct st_step_place *places[ST_N_PLACE_KINDS];
 };
 
 /** Receiver of a step's results on world rank 0 (src/record). Calls: begin, block…, end. */

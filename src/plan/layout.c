@@ -75,16 +75,55 @@ static enum st_status set_ranks(const struct st_value *value,
     return st_read_count(value, &ranks_range, &out->n_ranks, err);
 }
 
+/* "2 per-numa": threads per object. */
+static bool read_threads_per(const char *text, struct st_layout_request *out)
+{
+    static const char *const ends[] = {" per-numa", " per-l3"};
+    static const enum st_many meaning[] = {ST_MANY_PER_NUMA, ST_MANY_PER_L3};
+
+    for (size_t i = 0; i < ST_COUNT(ends); i++) {
+        const char *end = strstr(text, ends[i]);
+        char digits[16];
+        uint64_t number = 0;
+
+        if (end == NULL || strcmp(end, ends[i]) != 0 ||
+            (size_t)(end - text) >= sizeof digits) {
+            continue;
+        }
+        (void)st_print(digits, sizeof digits, "%.*s", (int)(end - text), text);
+        if (st_parse_u64(digits, &number) && number >= 1 && number <= MAX_COUNT) {
+            out->threads = meaning[i];
+            out->n_threads = (size_t)number;
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum st_status set_threads(const struct st_value *value,
                                   struct st_layout_request *out, struct st_error *err)
 {
-    static const char *const words[] = {"a number from 1", "all-cores", "all-pus"};
+    static const char *const words[] = {"a number from 1", "all-cores", "all-pus",
+                                        "per-numa",        "per-l3",    "K per-numa",
+                                        "K per-l3"};
+    static const enum st_many meaning[] = {ST_MANY_COUNT, ST_MANY_ALL_CORES,
+                                           ST_MANY_ALL_PUS, ST_MANY_PER_NUMA,
+                                           ST_MANY_PER_L3};
+    const char *text = NULL;
     size_t row = 0;
-    const enum st_status rc = read_number_or_word(value, "threads", ST_COUNT(words),
-                                                  words, &row, &out->n_threads, err);
+    size_t count = 1;
+    enum st_status rc = st_read_text(value, "threads", &text, err);
 
+    if (rc != ST_OK || read_threads_per(text, out)) {
+        return rc;
+    }
+    rc = read_number_or_word(value, "threads", ST_COUNT(words), words, &row, &count, err);
+    if (rc == ST_OK && row >= ST_COUNT(meaning)) {
+        return st_value_fail(err, value, "threads: K of '%s' is a number from 1", text);
+    }
     if (rc == ST_OK) {
-        out->threads = many_meaning[row];
+        out->threads = meaning[row];
+        out->n_threads = count;
     }
     return rc;
 }
@@ -297,7 +336,13 @@ const char *st_layout_text(const struct st_layout_request *layout, char *out, si
                   sizeof ranks - 16);
         (void)strncat(ranks, " per node", sizeof ranks - strlen(ranks) - 1);
     }
-    many_text(layout->threads, layout->n_threads, "thread", threads, sizeof threads);
+    if (layout->threads == ST_MANY_PER_NUMA || layout->threads == ST_MANY_PER_L3) {
+        (void)st_print(threads, sizeof threads, "%zu thread%s %s", layout->n_threads,
+                       layout->n_threads == 1 ? "" : "s",
+                       layout->threads == ST_MANY_PER_L3 ? "per-l3" : "per-numa");
+    } else {
+        many_text(layout->threads, layout->n_threads, "thread", threads, sizeof threads);
+    }
     (void)st_print(out, size, "nodes %s, %s, %s, %s%s%s", nodes, ranks, threads,
                    layout->fill == ST_FILL_COMPACT ? "compact" : "scatter",
                    layout->policy == ST_POLICY_LAUNCHER ? ", bound by the launcher" : "",

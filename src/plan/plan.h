@@ -21,9 +21,9 @@ enum st_nodes { ST_NODES_ALL, ST_NODES_EACH, ST_NODES_COUNT };
 enum st_many {
     ST_MANY_COUNT,     /**< the number given */
     ST_MANY_ALL_CORES, /**< ranks: one per usable core; threads: the cores divided among the ranks */
-    ST_MANY_PER_NUMA,  /**< ranks only: one per NUMA node with CPUs */
-    ST_MANY_PER_SOCKET,
-    ST_MANY_PER_L3,
+    ST_MANY_PER_NUMA,  /**< one per NUMA node with CPUs; threads: n_threads per NUMA node */
+    ST_MANY_PER_SOCKET, /**< ranks only */
+    ST_MANY_PER_L3,    /**< like per NUMA node */
     ST_MANY_ALL_PUS    /**< like all-cores, counting hardware threads */
 };
 /** Order in which cores are filled. */
@@ -39,9 +39,11 @@ struct st_layout_request {
     size_t n_nodes;            /**< with ST_NODES_COUNT */
     enum st_many ranks;        /**< ranks_per_node; default all-cores */
     size_t n_ranks_per_node;   /**< with ST_MANY_COUNT */
-    size_t n_ranks;            /**< `ranks: N`: total over the nodes, compact by node; 0: not given */
+    size_t n_ranks;            /**< `ranks: N`: total over the nodes, compact by node; 0: not given;
+                                    never with nodes each; wins over `ranks` */
     enum st_many threads;      /**< default COUNT 1 */
-    size_t n_threads;
+    size_t n_threads;          /**< with ST_MANY_COUNT; with PER_NUMA and PER_L3 per object, these
+                                    need one rank per node, whose threads are spread */
     enum st_fill fill;
     enum st_policy policy;
     bool oversubscribe;        /**< `oversubscribe: yes` */
@@ -60,9 +62,9 @@ struct st_repeat {
 enum st_criterion_kind {
     ST_AT_LEAST,         /**< value >= bound (base unit of the metric) */
     ST_AT_MOST,
-    ST_AT_LEAST_OF_PEAK, /**< percent of `peak:` (fraction in bound; peak in reference) */
-    ST_AT_LEAST_OF_REFERENCE, /**< percent of `reference:` given beside it */
-    ST_AT_MOST_OF_REFERENCE,
+    ST_AT_LEAST_OF_PEAK, /**< "80% of peak": fraction in bound, the peak in reference */
+    ST_AT_LEAST_OF_REFERENCE, /**< "95% of 400GB/s": fraction in bound, the rest in reference */
+    ST_AT_MOST_OF_REFERENCE,  /**< likewise; also "110% of peak", with the peak in reference */
     ST_SPREAD            /**< (max - min) / median over the places of kind spread_over <= bound */
 };
 enum st_statistic { ST_STAT_MEDIAN, ST_STAT_MIN, ST_STAT_MAX, ST_STAT_P99 };
@@ -75,17 +77,19 @@ struct st_criterion {
     double bound;                /**< base unit, or a fraction for the OF_ and SPREAD kinds */
     double reference;            /**< base unit: peak or reference; NaN if unused */
     double confidence;           /**< 0.95 */
-    double floor;                /**< with k_of_n: none below; NaN if unused */
+    double floor;                /**< with may_fail: no place is worse than this; NaN if unused */
     size_t may_fail;             /**< k-of-n: this many places may fail */
     bool inconclusive_is_fail;
-    char text[160];              /**< as the user wrote it, for the report */
+    char text[160];              /**< as the user wrote it, for the report: "at_least: 80% of
+                                      peak, statistic: min" */
     int line, column;
 };
 
 /** One entry of the config after its sweep is expanded. */
 struct st_step {
     char name[ST_NAME_SIZE];   /**< unique in the plan: `name:` or the benchmark, and the swept
-                                    values: "stream", "stream:stores=nontemporal" */
+                                    values: "stream", "stream:stores=nontemporal"; without
+                                    blanks */
     const struct st_bench *bench;
     void *params;              /**< bench->params_size bytes, owned by the plan */
     struct st_layout_request layout;
@@ -97,7 +101,7 @@ struct st_step {
 };
 
 struct st_plan {
-    char campaign[ST_NAME_SIZE];
+    char campaign[ST_NAME_SIZE]; /**< any printable text; default: the file's name without ending */
     char *file;                /**< path as given, for messages */
     char *config_text;         /**< the bytes of the file, after --set stayed as `overrides` */
     char *overrides;           /**< the --set texts, one per line, "" if none */
@@ -110,7 +114,9 @@ struct st_plan {
 
 /**
  * Parse and validate a config. Nothing is half-accepted: any error gives ST_ERR_CONFIG with
- * "FILE:LINE:COLUMN: what was found; what is allowed (did you mean …)".
+ * "FILE:LINE:COLUMN: what was found; what is allowed (did you mean …)", or, for a value that an
+ * option set, "--set KEY=VALUE: …". ST_ERR_USAGE for an option that is not of the form KEY=VALUE
+ * and for an @p only that names no step. Local.
  * @param text       [n_bytes] the file's content, borrowed; need not be terminated
  * @param overrides  [n_overrides] "KEY=VALUE" of --set: dotted path from the root, steps by
  *                   number or name: "defaults.repeat.max=5", "steps.0.parameters.size=1MiB"
@@ -125,7 +131,9 @@ void st_plan_destroy(struct st_plan **plan);
 
 /** "nodes each, 1 rank per node, all-cores threads, compact" for people. @return out */
 const char *st_layout_text(const struct st_layout_request *layout, char *out, size_t size);
-const char *st_criterion_word(enum st_criterion_kind kind); /* "at_least" … "spread" */
+/* "at_least" "at_most" "at_least_of_peak" "at_least_of_reference" "at_most_of_reference" "spread" */
+const char *st_criterion_word(enum st_criterion_kind kind);
+/* "median" "min" "max" "p99" */
 const char *st_statistic_word(enum st_statistic statistic);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "src/base/mem.h"
 
+#include <string.h>
+
 /*
  * The tables of format 1. Adding a name is one line here and one in docs/FORMAT.md; giving a
  * name another meaning, type or unit needs a new ST_FORMAT_VERSION.
@@ -53,7 +55,7 @@ static const struct st_column root_columns[] = {
     COUNT(st_root_row, n_ranks, "MPI processes of the launch"),
     COUNT(st_root_row, n_nodes, "nodes of the launch"),
     COUNT(st_root_row, n_launches, "1, and 1 more for each time the campaign was resumed"),
-    REAL(st_root_row, wall_s, "s", "time from the first launch's start of recording, launches added up"),
+    REAL(st_root_row, wall_s, "s", "wall time since the file was begun, all launches added up"),
     REAL(st_root_row, start_up_s, "s", "time of MPI's start-up and the launch check"),
 };
 TABLE(root, "/", ST_FORM_ATTRIBUTES, NULL, st_root_row, "The campaign and its state.");
@@ -189,7 +191,7 @@ static const struct st_column step_columns[] = {
     REAL(st_step_row, check_worst, "1", "largest deviation seen, in the same unit"),
     TEXT(st_step_row, check_what, "first wrong value"),
     REAL(st_step_row, clock_error_s, "s", "residual error of the global time at the end of the step"),
-    REAL(st_step_row, clock_disagreement, "1", "largest |monotonic / second clock - 1| of all ranks"),
+    REAL(st_step_row, clock_disagreement, "1", "largest relative disagreement of the monotonic and a second clock, all ranks"),
     REAL(st_step_row, wall_s, "s", "wall time of the step"),
 };
 TABLE(step, "/steps/NNNN", ST_FORM_ATTRIBUTES, NULL, st_step_row,
@@ -232,7 +234,7 @@ static const struct st_column metrics_columns[] = {
     TEXT(st_metric_row, name, "metric; its samples have this name"),
     TEXT(st_metric_row, unit, "unit of its values"),
     TEXT(st_metric_row, better, "higher, lower or neither"),
-    TEXT(st_metric_row, place_kind, "job, node, rank, pair or numa"),
+    TEXT(st_metric_row, place_kind, "job, node, rank, pair, numa or point"),
     TEXT(st_metric_row, origin, "time (measured), work/time (formed) or given (by the benchmark)"),
     COUNT(st_metric_row, section, "timed section it belongs to"),
     COUNT(st_metric_row, row, "row in the benchmark's declaration"),
@@ -249,9 +251,12 @@ static const struct st_column places_columns[] = {
     COUNT(st_place_row, rank_b, "second rank of a pair"),
     COUNT(st_place_row, numa, "NUMA node of the CPUs"),
     COUNT(st_place_row, numa_b, "NUMA node of the memory"),
+    REAL(st_place_row, value, "value_unit", "where on its curve a point lies"),
+    TEXT(st_place_row, value_name, "what the curve runs over"),
+    TEXT(st_place_row, value_unit, "unit of value"),
 };
 TABLE(places, "/steps/NNNN/samples", ST_FORM_COLUMNS, "place_KIND", st_place_row,
-      "Places of each kind in use, KIND being job, node, rank, pair or numa; every name gets the prefix `place_KIND_`.");
+      "Places of each kind in use, KIND being job, node, rank, pair, numa or point; every name gets the prefix `place_KIND_`.");
 
 static const struct st_column samples_columns[] = {
     {"METRIC", ST_COLUMN_REAL, 0, "unit", "samples [place_KIND, repetition] of metric METRIC in order of time; repetition 0 is the warm-up; attributes `units`, `long_name`, `better`, `place_kind`, `origin`, `section`, `coordinates`"},
@@ -315,10 +320,11 @@ static const struct st_column verdicts_columns[] = {
     TEXT(st_verdict_table_row, place, "the place for people, or all"),
     TEXT(st_verdict_table_row, statistic, "statistic that was judged"),
     TEXT(st_verdict_table_row, outcome, "pass, fail, inconclusive or not judged"),
-    REAL(st_verdict_table_row, value, "1", "the statistic, in the metric's unit"),
-    REAL(st_verdict_table_row, low, "1", "lower end of its interval, likewise"),
-    REAL(st_verdict_table_row, high, "1", "upper end, likewise"),
-    REAL(st_verdict_table_row, bound, "1", "what was asked for, likewise; a fraction for spread"),
+    REAL(st_verdict_table_row, value, "unit", "the statistic"),
+    REAL(st_verdict_table_row, low, "unit", "lower end of its interval"),
+    REAL(st_verdict_table_row, high, "unit", "upper end"),
+    REAL(st_verdict_table_row, bound, "unit", "what was asked for"),
+    TEXT(st_verdict_table_row, unit, "unit of these; 1 where a spread is judged; empty if not known"),
     COUNT(st_verdict_table_row, n, "samples"),
     TEXT(st_verdict_table_row, text, "the outcome in one sentence"),
 };
@@ -326,14 +332,24 @@ TABLE(verdicts, "/verdicts", ST_FORM_COLUMNS, "verdict", st_verdict_table_row, "
 /* clang-format on */
 
 const struct st_table *const st_tables[] = {
-    &st_table_root,      &st_table_run,    &st_table_arguments,  &st_table_environment,
-    &st_table_libraries, &st_table_peaks,  &st_table_system,     &st_table_nodes,
-    &st_table_facts,     &st_table_ranks,  &st_table_topology,   &st_table_step,
-    &st_table_sections,  &st_table_phases, &st_table_parameters, &st_table_layout,
-    &st_table_metrics,   &st_table_places, &st_table_samples,    &st_table_summary,
+    &st_table_root,      &st_table_run,       &st_table_arguments,  &st_table_environment,
+    &st_table_libraries, &st_table_peaks,     &st_table_system,     &st_table_nodes,
+    &st_table_facts,     &st_table_ranks,     &st_table_topology,   &st_table_step,
+    &st_table_sections,  &st_table_phases,    &st_table_parameters, &st_table_layout,
+    &st_table_metrics,   &st_table_places,    &st_table_samples,    &st_table_summary,
     &st_table_criteria,  &st_table_judgement, &st_table_verdicts,
 };
 const size_t st_n_tables = ST_COUNT(st_tables);
+
+bool st_unit_is_column(const struct st_table *table, const char *unit)
+{
+    for (size_t c = 0; c < table->n_columns; c++) {
+        if (strcmp(table->columns[c].name, unit) == 0) {
+            return true;
+        }
+    }
+    return table->form == ST_FORM_FREE && strcmp(unit, "unit") == 0; /* by declaration */
+}
 
 const char *st_column_type_word(enum st_column_type type)
 {

@@ -24,8 +24,9 @@ enum st_column_type {
 struct st_column {
     const char *name;
     enum st_column_type type;
-    size_t offset;    /**< in the row struct */
-    const char *unit; /**< UDUNITS; NULL for text; "unit": the column `unit` of the row */
+    size_t offset; /**< in the row struct */
+    const char *
+        unit; /**< UDUNITS; NULL for text; or the name of a column that holds it row by row */
     const char *meaning; /**< one line, for people */
 };
 
@@ -138,6 +139,8 @@ struct st_metric_row {
 struct st_place_row {
     const char *label;
     size_t group, node, node_b, rank, rank_b, numa, numa_b;
+    double value;
+    const char *value_name, *value_unit;
 };
 
 struct st_summary_row {
@@ -168,7 +171,7 @@ struct st_judgement_row {
 
 struct st_verdict_table_row {
     size_t step, n;
-    const char *metric, *place, *statistic, *outcome, *text;
+    const char *metric, *place, *statistic, *unit, *outcome, *text;
     double value, low, high, bound;
 };
 
@@ -183,6 +186,8 @@ extern const struct st_table st_table_root, st_table_run, st_table_arguments,
 extern const struct st_table *const st_tables[];
 extern const size_t st_n_tables;
 
+/** Is this "unit" the name of a column of the table, which holds the unit row by row? */
+bool st_unit_is_column(const struct st_table *table, const char *unit);
 /** "text", "int64", "float64", "int8" as the page says it. */
 const char *st_column_type_word(enum st_column_type type);
 

@@ -1,3 +1,4 @@
+#include "src/base/units.h"
 #include "src/record/results.h"
 
 #include <stdio.h>
@@ -7,6 +8,16 @@
 static const char *host_of(char *const *hosts, size_t n_nodes, size_t node)
 {
     return node < n_nodes ? hosts[node] : "?";
+}
+
+static void label_point(const struct st_step_place *p, const char *host, char *out,
+                        size_t size)
+{
+    char value[48];
+
+    snprintf(out, size, "%s %s, rank %zu (%s)", p->value_name,
+             st_format_quantity(value, sizeof value, p->value, p->value_unit), p->rank,
+             host);
 }
 
 static void label_pair(const struct st_step_place *p, char *const *hosts, size_t n_nodes,
@@ -50,6 +61,9 @@ const char *st_place_label(enum st_place_kind kind, const struct st_step_place *
     case ST_NUMA:
         snprintf(out, size, "%s: CPUs of NUMA %zu, memory of NUMA %zu", host, place->numa,
                  place->numa_b);
+        break;
+    case ST_POINT:
+        label_point(place, host, out, size);
         break;
     }
     return out;

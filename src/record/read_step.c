@@ -125,8 +125,8 @@ static enum st_status take_metric(void *target, size_t i, const void *row,
         find_word(from->better, ST_NEITHER + 1, better_word, "direction", &better, err);
 
     if (rc == ST_OK) {
-        rc = find_word(from->place_kind, ST_NUMA + 1, place_word, "kind of place", &kind,
-                       err);
+        rc = find_word(from->place_kind, ST_N_PLACE_KINDS, place_word, "kind of place",
+                       &kind, err);
     }
     if (rc == ST_OK) {
         rc = find_word(from->origin, ST_GIVEN + 1, origin_word, "origin", &origin, err);
@@ -301,6 +301,10 @@ static enum st_status take_place(void *target, size_t i, const void *row,
     st_copy(to->label, sizeof to->label, from->label);
     to->node = from->node;
     to->node_b = from->node_b;
+    to->rank = from->rank;
+    to->value = from->value;
+    st_copy(to->value_name, sizeof to->value_name, from->value_name);
+    st_copy(to->value_unit, sizeof to->value_unit, from->value_unit);
     return ST_OK;
 }
 
@@ -437,7 +441,8 @@ static enum st_status read_summary(hid_t step, struct st_file_step *out,
     return rc;
 }
 
-enum st_status st_file_reader_step(hid_t group, struct st_file_step *out, struct st_error *err)
+enum st_status st_file_reader_step(hid_t group, struct st_file_step *out,
+                                   struct st_error *err)
 {
     enum st_status rc = read_attributes(group, out, err);
 

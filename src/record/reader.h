@@ -18,14 +18,14 @@ struct st_file_reader {
 
 /** The scalars of /run; texts live in @p pool. */
 enum st_status st_file_reader_run(const struct st_file *file, struct st_run_row *run,
-                             struct st_pool *pool, struct st_error *err);
+                                  struct st_pool *pool, struct st_error *err);
 /** Root attribute n_launches. */
 enum st_status st_file_reader_launches(const struct st_file *file, size_t *n,
-                                  struct st_error *err);
+                                       struct st_error *err);
 
 /** Read the group of one step into @p out (zeroed; clear also after a failure). */
 enum st_status st_file_reader_step(hid_t group, struct st_file_step *out,
-                              struct st_error *err);
+                                   struct st_error *err);
 void st_file_reader_step_clear(struct st_file_step *step);
 
 /** Position of @p word among the words of values 0 … n-1; n if it is none of them. */

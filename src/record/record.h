@@ -50,6 +50,8 @@ const struct st_sink *st_results_sink(struct st_results *results);
 struct st_verdict_line {
     size_t step; /**< number of the step */
     const char *metric, *place, *statistic, *outcome, *text;
+    const char
+        *unit; /**< of the values: the metric's, "1" for a spread; NULL: not known */
     double value, low, high, bound; /**< NaN: none */
     size_t n;
 };
@@ -70,8 +72,12 @@ double st_results_write_s(const struct st_results *results);
 
 struct st_file_place {
     char label
-        [320]; /**< "node1", "rank 3 (node1)", "rank 0 -> rank 1 (node1 -> node2)", "job" */
+        [320]; /**< "node1", "rank 3 (node1)", "rank 0 -> rank 1 (node1 -> node2)", "job",
+                     "size 64 KiB, rank 0 (node1)" */
     size_t node, node_b; /**< SIZE_MAX: none */
+    size_t rank;         /**< SIZE_MAX: none */
+    double value;        /**< where on its curve a point lies; NaN: no point */
+    char value_name[32], value_unit[32];
 };
 
 struct st_file_metric {

@@ -4,6 +4,7 @@
 #include "src/base/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,7 +52,7 @@ enum st_status st_touch_root(const struct st_results *results, hid_t file,
 static enum st_status resolve(const char *path, bool resume, char **out,
                               struct st_error *err)
 {
-    char *real = NULL;
+    char real[PATH_MAX];
     struct stat info;
 
     if (path[0] == '\0') {
@@ -73,12 +74,10 @@ static enum st_status resolve(const char *path, bool resume, char **out,
             "it away, or go on with it by --resume",
             path);
     }
-    real = realpath(path, NULL);
-    if (real == NULL) {
+    if (realpath(path, real) == NULL) {
         return st_fail(err, ST_ERR_IO, "cannot resume '%s': %s", path, strerror(errno));
     }
     *out = st_strdup(err, real);
-    free(real); /* from realpath() */
     return *out != NULL ? ST_OK : err->code;
 }
 

@@ -6,7 +6,6 @@
 /* A step while its samples arrive: what step_write.c opens and step_samples.c fills. */
 
 enum {
-    ST_PLACE_KINDS = 5,
     ST_PENDING_ROWS = 4096
 };
 
@@ -29,7 +28,7 @@ struct st_open_step {
     size_t n_repetitions;
     size_t n_metrics;
     struct st_open_metric *metrics; /**< [n_metrics] */
-    struct st_axis repetition, places[ST_PLACE_KINDS], rows;
+    struct st_axis repetition, places[ST_N_PLACE_KINDS], rows;
     struct st_table_writer summary;
     size_t n_pending;
     struct st_summary_row *pending; /**< [ST_PENDING_ROWS] not yet written */

@@ -47,6 +47,9 @@ static void get_place(const void *source, size_t i, void *row, char *room)
         .rank_b = p->rank_b,
         .numa = p->numa,
         .numa_b = p->numa_b,
+        .value = list->kind == ST_POINT ? p->value : (double)NAN,
+        .value_name = list->kind == ST_POINT ? p->value_name : "",
+        .value_unit = list->kind == ST_POINT ? p->value_unit : "",
     };
 }
 
@@ -124,7 +127,7 @@ static enum st_status describe_values(const struct st_open_metric *m,
     const double missing = (double)NAN;
     const int64_t section = metric->section;
     char prefix[ST_NAME_ROOM];
-    char coordinates[1024];
+    char coordinates[1024]; /* six names of a bounded prefix */
     const struct {
         const char *name, *text;
     } texts[] = {
@@ -248,7 +251,7 @@ static enum st_status create_axes(struct st_open_step *open, struct place_list *
         st_axis_create(open->samples, "repetition", "execution, 0 is the warm-up",
                        open->n_repetitions, &open->repetition, err);
 
-    for (size_t k = 0; rc == ST_OK && k < ST_PLACE_KINDS; k++) {
+    for (size_t k = 0; rc == ST_OK && k < ST_N_PLACE_KINDS; k++) {
         list->kind = (enum st_place_kind)k;
         if (kind_in_use(open, list->kind)) {
             rc = write_places(open, list, err);
@@ -411,7 +414,7 @@ void st_samples_clear(struct st_open_step *open)
     st_table_end(&open->summary, NULL);
     st_axis_clear(&open->rows);
     st_axis_clear(&open->repetition);
-    for (size_t k = 0; k < ST_PLACE_KINDS; k++) {
+    for (size_t k = 0; k < ST_N_PLACE_KINDS; k++) {
         st_axis_clear(&open->places[k]);
     }
     st_h5_drop(&open->samples);
@@ -452,7 +455,7 @@ enum st_status st_samples_finish(struct st_open_step *open, struct st_error *err
     if (rc == ST_OK) {
         rc = st_axis_close(&open->repetition, err);
     }
-    for (size_t k = 0; rc == ST_OK && k < ST_PLACE_KINDS; k++) {
+    for (size_t k = 0; rc == ST_OK && k < ST_N_PLACE_KINDS; k++) {
         rc = st_axis_close(&open->places[k], err);
     }
     st_samples_clear(open);

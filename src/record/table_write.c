@@ -103,6 +103,23 @@ static void pack(const struct st_column *column, const void *row, size_t width, 
     }
 }
 
+/* The unit of a column: its own, or the name of the column that holds it row by row. */
+static enum st_status describe_unit(hid_t dataset, const struct st_table *table,
+                                    const struct st_column *column, const char *prefix,
+                                    struct st_error *err)
+{
+    char name[ST_NAME_ROOM];
+
+    if (column->unit == NULL) {
+        return ST_OK;
+    }
+    if (!st_unit_is_column(table, column->unit)) {
+        return st_h5_attribute_text(dataset, "units", column->unit, err);
+    }
+    snprintf(name, sizeof name, "%s%s", prefix, column->unit);
+    return st_h5_attribute_text(dataset, "units_column", name, err);
+}
+
 /* Attributes every column of this kind carries (CF conventions: flags, missing values). */
 static enum st_status describe(hid_t dataset, const struct st_column *column,
                                struct st_error *err)
@@ -112,11 +129,6 @@ static enum st_status describe(hid_t dataset, const struct st_column *column,
     const double no_real = (double)NAN;
     enum st_status rc = st_h5_attribute_text(dataset, "long_name", column->meaning, err);
 
-    if (rc == ST_OK && column->unit != NULL) {
-        rc = strcmp(column->unit, "unit") == 0
-                 ? st_h5_attribute_text(dataset, "units_column", "unit", err)
-                 : st_h5_attribute_text(dataset, "units", column->unit, err);
-    }
     if (rc == ST_OK && column->type == ST_COLUMN_BOOL) {
         rc = st_h5_attribute(dataset, "flag_values", H5T_NATIVE_INT8, 2, flags, err);
     }
@@ -166,13 +178,15 @@ void st_table_widths(const struct st_table *table, size_t n, st_row_fn get,
     }
 }
 
-static enum st_status begin_column(hid_t group, const char *name, size_t c,
+static enum st_status begin_column(hid_t group, const char *prefix, size_t c,
                                    struct st_table_writer *w, struct st_error *err)
 {
     const struct st_column *column = &w->table->columns[c];
     const struct st_h5_extent extent = {.n_dims = 1, .size = {w->axis->n, 0}};
+    char name[ST_NAME_ROOM];
     enum st_status rc = ST_OK;
 
+    snprintf(name, sizeof name, "%s%s", prefix, column->name);
     w->type[c] = file_type(column->type, w->width[c]);
     w->dataset[c] =
         st_h5_dataset(group, name, w->type[c], &extent, fill_value(column->type), err);
@@ -180,6 +194,9 @@ static enum st_status begin_column(hid_t group, const char *name, size_t c,
         return err->code;
     }
     rc = describe(w->dataset[c], column, err);
+    if (rc == ST_OK) {
+        rc = describe_unit(w->dataset[c], w->table, column, prefix, err);
+    }
     return rc == ST_OK ? st_axis_attach(w->dataset[c], 1, &w->axis, err) : rc;
 }
 
@@ -187,14 +204,12 @@ enum st_status st_table_begin(hid_t group, const struct st_table *table,
                               const char *prefix, struct st_axis *axis,
                               struct st_table_writer *writer, struct st_error *err)
 {
-    char name[ST_NAME_ROOM];
     enum st_status rc = ST_OK;
 
     writer->table = table;
     writer->axis = axis;
     for (size_t c = 0; rc == ST_OK && c < table->n_columns; c++) {
-        snprintf(name, sizeof name, "%s%s", prefix, table->columns[c].name);
-        rc = begin_column(group, name, c, writer, err);
+        rc = begin_column(group, prefix, c, writer, err);
     }
     return rc;
 }

@@ -18,6 +18,7 @@ static void get_verdict(const void *source, size_t i, void *row, char *room)
         .metric = from->metric,
         .place = from->place,
         .statistic = from->statistic,
+        .unit = from->unit,
         .outcome = from->outcome,
         .text = from->text,
         .value = from->value,

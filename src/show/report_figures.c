@@ -23,7 +23,6 @@ enum {
     C_RANGE,
     C_N,
     C_OUTCOME,
-    C_PLACE,
     N_COLUMNS
 };
 
@@ -33,6 +32,7 @@ struct block {
     const struct st_file *file;
     const struct st_verdict *verdict;
     size_t step;
+    const char *place; /* of the row before; NULL: no row yet, "": of many places */
 };
 
 static const struct st_file_step *step_of(const struct block *b)
@@ -40,7 +40,13 @@ static const struct st_file_step *step_of(const struct block *b)
     return &b->file->steps[b->step];
 }
 
-/* "12.30 .. 12.40" in the unit of the median beside it; "-" if one end is missing. */
+/* A line that could not be built whole spoils the report. */
+static void finish(const struct block *b, struct st_text *line)
+{
+    b->table->failed = !st_line_done(line) || b->table->failed;
+}
+
+/* "12.30..12.40" in the unit of the median beside it; "-" if one end is missing. */
 static const char *span_text(char *out, size_t size, const struct st_summary *s,
                              double low, double high, const char *unit)
 {
@@ -53,14 +59,13 @@ static const char *span_text(char *out, size_t size, const struct st_summary *s,
         (void)snprintf(out, size, "-");
         return out;
     }
-    if (shown[0] == '\0') { /* counts stay whole */
-        (void)snprintf(out, size, "%s .. %s",
-                       st_format_quantity(from, sizeof from, low, unit),
-                       st_format_quantity(to, sizeof to, high, unit));
+    if (scale == 1.0 && low == rint(low) && high == rint(high) &&
+        strcmp(unit, "s") != 0) {
+        (void)snprintf(out, size, "%.0f..%.0f", low, high); /* counts stay whole */
         return out;
     }
     const double like = s->median / scale;
-    (void)snprintf(out, size, "%s .. %s", st_number(from, sizeof from, low / scale, like),
+    (void)snprintf(out, size, "%s..%s", st_number(from, sizeof from, low / scale, like),
                    st_number(to, sizeof to, high / scale, like));
     return out;
 }
@@ -89,9 +94,6 @@ static void put_row(const struct block *b, const struct st_file_metric *m, size_
     } else {
         st_table_cell(t, C_OUTCOME, is_void ? ST_INK_DOUBT : ST_INK_FAINT,
                       is_void ? "not judged" : "-");
-    }
-    if (m->n_places <= MOST_PLACE_ROWS && !(m->kind == ST_JOB && m->n_places == 1)) {
-        st_table_cell(t, C_PLACE, ST_INK_PLAIN, st_label(m, place));
     }
 }
 
@@ -160,33 +162,50 @@ static void put_many_places(const struct block *b, const struct st_file_metric *
     const size_t worst = m->better == ST_HIGHER ? e.low : e.high;
     const size_t best = m->better == ST_HIGHER ? e.high : e.low;
     put_row(b, m, worst, judged, outcome);
-    st_text_add(&line, "the %s of %zu places, %s; median of all %s", words.worst,
-                m->n_places, st_label(m, worst),
-                st_format_quantity(value, sizeof value, e.median, m->unit));
     st_text_add(
-        &line, ", %s %s with %s", words.best, st_label(m, best),
+        &line, "the %s of %zu %s, %s; %s %s with %s", words.worst, m->n_places,
+        m->kind == ST_POINT ? "points" : "places", st_label(m, worst), words.best,
+        st_label(m, best),
         st_format_quantity(value, sizeof value, m->summary[best].median, m->unit));
     const double spread =
         (m->summary[e.high].median - m->summary[e.low].median) / fabs(e.median);
-    if (isfinite(spread)) {
-        st_text_add(&line, ", spread %.3g %%", 100.0 * spread);
+    if (isfinite(spread) && m->kind != ST_POINT) { /* a curve is meant to differ */
+        st_text_add(&line, "; median of all %s, spread %.3g %%",
+                    st_format_quantity(value, sizeof value, e.median, m->unit),
+                    100.0 * spread);
     }
     st_table_line(b->table, 6, 6, ST_INK_FAINT, st_text_get(&line));
-    b->table->failed = b->table->failed || line.failed;
-    st_text_clear(&line);
+    finish(b, &line);
 }
 
-static void put_metric(const struct block *b, size_t row)
+/* A line above the rows of a place, where it is not the place of the row before. */
+static void put_place(struct block *b, const struct st_file_metric *m, size_t place)
+{
+    const char *label = st_label(m, place);
+    const bool is_whole_job = m->kind == ST_JOB && m->n_places == 1;
+    struct st_text line = {0};
+
+    if (b->place != NULL ? strcmp(b->place, label) != 0 : !is_whole_job) {
+        st_text_add(&line, "%s%s", is_whole_job ? "whole " : "at ", label);
+        st_table_line(b->table, 2, 4, ST_INK_PLAIN, st_text_get(&line));
+        finish(b, &line);
+        b->place = label;
+    }
+}
+
+static void put_metric(struct block *b, size_t row)
 {
     const struct st_file_metric *m = &step_of(b)->metrics[row];
 
     if (m->n_places > MOST_PLACE_ROWS) {
+        b->place = "";
         put_many_places(b, m, row);
         return;
     }
     for (size_t p = 0; p < m->n_places; p++) {
         enum st_outcome outcome = ST_NOT_JUDGED;
         const bool judged = st_verdict_at(b->verdict, b->step, row, p, &outcome);
+        put_place(b, m, p);
         put_row(b, m, p, judged, outcome);
     }
 }
@@ -227,9 +246,8 @@ static void put_list(const struct block *b, const char *what,
         st_text_add(&line, "%s: %s", what, st_text_get(&names));
         st_table_line(b->table, 4, 6, ST_INK_DOUBT, st_text_get(&line));
     }
-    b->table->failed = b->table->failed || names.failed || line.failed;
-    st_text_clear(&names);
-    st_text_clear(&line);
+    finish(b, &names);
+    finish(b, &line);
 }
 
 static void put_remarks(const struct block *b)
@@ -267,12 +285,12 @@ static void put_head(const struct block *b)
                 b->file->n_steps_planned > b->file->n_steps ? b->file->n_steps_planned
                                                             : b->file->n_steps,
                 s->name, st_step_state_word(s->state));
-    if (s->wall_s > 0.0) {
+    if (s->wall_s > 0.0 && s->state != ST_STEP_SKIPPED) {
         st_text_add(&line, " in %s", st_duration(time, sizeof time, s->wall_s));
     }
     st_table_line(b->table, 0, 4, is_good ? ST_INK_STRONG : ST_INK_BAD,
                   st_text_get(&line));
-    st_text_clear(&line);
+    finish(b, &line);
     if (s->reason[0] != '\0') {
         st_table_line(b->table, 4, 4, ST_INK_DOUBT, s->reason);
     }
@@ -287,11 +305,10 @@ static void put_head(const struct block *b)
     if (line.length > 0) {
         st_table_line(b->table, 4, 6, ST_INK_FAINT, st_text_get(&line));
     }
-    b->table->failed = b->table->failed || line.failed;
-    st_text_clear(&line);
+    finish(b, &line);
 }
 
-static void put_step(const struct block *b)
+static void put_step(struct block *b)
 {
     const struct st_file_step *s = step_of(b);
     bool has_places = false;
@@ -315,12 +332,12 @@ bool st_report_figures(FILE *out, struct st_style style, const struct st_file *f
 {
     struct st_table table = {
         .n_columns = N_COLUMNS,
-        .titles = {"METRIC", "MEDIAN", "INTERVAL", "RANGE", "N", "OUTCOME", "PLACE"},
+        .titles = {"METRIC", "MEDIAN", "INTERVAL", "RANGE", "N", "OUTCOME"},
         .right = {[C_MEDIAN] = true, [C_INTERVAL] = true, [C_RANGE] = true, [C_N] = true},
         .indent = 4};
 
     for (size_t s = 0; s < file->n_steps; s++) {
-        put_step(&(struct block){&table, file, verdict, s});
+        put_step(&(struct block){&table, file, verdict, s, NULL});
     }
     st_table_print(&table, out, style);
     st_table_clear(&table);

@@ -118,6 +118,12 @@ static void put_place(struct st_json *j, const struct spot *at, size_t place)
     st_json_key_text(j, "label", st_label(m, place));
     st_json_key_index(j, "node", m->places[place].node);
     st_json_key_index(j, "node_b", m->places[place].node_b);
+    st_json_key_index(j, "rank", m->places[place].rank);
+    if (m->kind == ST_POINT) {
+        st_json_key_text(j, "point_name", m->places[place].value_name);
+        st_json_key_text(j, "point_unit", m->places[place].value_unit);
+        st_json_key_real(j, "point_value", m->places[place].value);
+    }
     st_json_key(j, "outcome");
     if (st_verdict_at(at->verdict, at->step, at->metric, place, &outcome)) {
         st_json_text(j, st_outcome_word(outcome));

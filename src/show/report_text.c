@@ -47,10 +47,11 @@ static bool put_header(FILE *out, struct st_style style, const struct st_file *f
     char wall[32];
     char start[32];
     const bool is_complete = strcmp(file->status, "complete") == 0;
+    bool whole = true;
 
     st_text_add(&line, "seatrial report: %s", file->campaign);
     st_wrap(out, style, 0, 2, ST_INK_STRONG, st_text_get(&line));
-    st_text_clear(&line);
+    whole = st_line_done(&line) && whole;
 
     st_text_add(&line, "%s (format %d)", file->path != NULL ? file->path : "-",
                 file->format);
@@ -58,10 +59,10 @@ static bool put_header(FILE *out, struct st_style style, const struct st_file *f
         st_text_add(&line, ", written %s", file->created);
     }
     if (file->version[0] != '\0') {
-        st_text_add(&line, " by %s", file->version);
+        st_text_add(&line, " by seatrial %s", file->version);
     }
     put_field(out, style, "file", ST_INK_PLAIN, st_text_get(&line));
-    st_text_clear(&line);
+    whole = st_line_done(&line) && whole;
     if (file->command[0] != '\0') {
         put_field(out, style, "command", ST_INK_PLAIN, file->command);
     }
@@ -69,7 +70,7 @@ static bool put_header(FILE *out, struct st_style style, const struct st_file *f
     st_text_add(&line, "%zu node%s, %zu rank%s%s%s", file->n_nodes, plural(file->n_nodes),
                 file->n_ranks, plural(file->n_ranks), mpi[0] != '\0' ? ", " : "", mpi);
     put_field(out, style, "machine", ST_INK_PLAIN, st_text_get(&line));
-    st_text_clear(&line);
+    whole = st_line_done(&line) && whole;
     st_text_add(&line, "%s, %zu of %zu steps, %s (start-up %s)%s%s", file->status,
                 file->n_steps, file->n_steps_planned,
                 st_duration(wall, sizeof wall, file->wall_s),
@@ -77,9 +78,7 @@ static bool put_header(FILE *out, struct st_style style, const struct st_file *f
                 file->reason[0] != '\0' ? ": " : "", file->reason);
     put_field(out, style, "status", is_complete ? ST_INK_PLAIN : ST_INK_BAD,
               st_text_get(&line));
-    const bool whole = !line.failed;
-    st_text_clear(&line);
-    return whole;
+    return st_line_done(&line) && whole;
 }
 
 /* The warning is one line of text, without a newline. */

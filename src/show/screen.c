@@ -6,10 +6,12 @@
 
 #include "src/show/utf8.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -18,6 +20,36 @@ enum {
     COLUMNS_MOST = 160
 };
 
+/*
+ * The stream's own descriptor, or a terminal behind it. mpirun of Open MPI gives each rank a
+ * pseudo-terminal of its own and copies what comes out, also into a pipe or a file: what
+ * counts there is mpirun's standard output, which rank 0's parent process tells.
+ * @return a descriptor (close it if it is not the stream's), -1 if no person sits there
+ */
+static int terminal_of(FILE *stream)
+{
+    const int fd = fileno(stream);
+    char parent[64];
+    struct stat status;
+
+    if (fd < 0 || isatty(fd) != 1) {
+        return -1;
+    }
+    if (getenv("OMPI_COMM_WORLD_SIZE") == NULL) {
+        return fd;
+    }
+    (void)snprintf(parent, sizeof parent, "/proc/%ld/fd/1", (long)getppid());
+    if (stat(parent, &status) != 0 || !S_ISCHR(status.st_mode)) {
+        return -1;
+    }
+    const int behind = open(parent, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (behind >= 0 && isatty(behind) != 1) {
+        (void)close(behind);
+        return -1;
+    }
+    return behind;
+}
+
 struct st_style st_style_of(FILE *stream)
 {
     struct st_style style = {.columns = COLUMNS_UNKNOWN};
@@ -25,16 +57,19 @@ struct st_style st_style_of(FILE *stream)
     const char *no_colour =
         getenv("NO_COLOR"); /* https://no-color.org: set and not empty */
     const bool is_dumb = term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0;
-    const int fd = fileno(stream);
+    const int fd = terminal_of(stream);
     struct winsize window = {0};
 
-    if (fd < 0 || isatty(fd) != 1) {
+    if (fd < 0) {
         return style;
     }
     style.terminal = !is_dumb;
     style.colour = !is_dumb && (no_colour == NULL || no_colour[0] == '\0');
     if (ioctl(fd, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
         style.columns = window.ws_col;
+    }
+    if (fd != fileno(stream)) {
+        (void)close(fd);
     }
     if (style.columns < COLUMNS_LEAST) {
         style.columns = COLUMNS_LEAST;
@@ -88,7 +123,7 @@ static size_t line_length(const char *text, size_t room)
 
     while (text[at] != '\0') {
         uint32_t code = 0;
-        if (text[at] == ' ') {
+        if (text[at] == ' ' && text[at + 1] != '%') { /* "4.5 %" stays together */
             fits = at;
         }
         if (width >= room && fits > 0) {
@@ -106,6 +141,9 @@ void st_wrap(FILE *out, struct st_style style, size_t at, size_t indent, enum st
     char line[2560]; /* longer than any text of a file or verdict */
     const char *rest = st_utf8_clean(line, sizeof line, text);
 
+    for (size_t n = strlen(line); n > 0 && line[n - 1] == ' '; n--) {
+        line[n - 1] = '\0';
+    }
     for (;;) {
         char part[sizeof line];
         const size_t room = style.columns > at ? style.columns - at : 1;
@@ -122,6 +160,14 @@ void st_wrap(FILE *out, struct st_style style, size_t at, size_t indent, enum st
         st_blanks(out, indent);
         at = indent;
     }
+}
+
+bool st_line_done(struct st_text *line)
+{
+    const bool whole = !line->failed;
+
+    st_text_clear(line);
+    return whole;
 }
 
 const char *st_duration(char *out, size_t size, double seconds)
@@ -142,19 +188,26 @@ const char *st_duration(char *out, size_t size, double seconds)
     return out;
 }
 
+/* Digits behind the point for four significant ones. */
+static int decimals_of(double value)
+{
+    const double magnitude = fabs(value) > 0.0 ? floor(log10(fabs(value))) : 0.0;
+
+    return magnitude >= 3.0 ? 0 : 3 - (int)magnitude;
+}
+
 const char *st_number(char *out, size_t size, double value, double like)
 {
     if (!isfinite(value)) {
         (void)snprintf(out, size, "-");
         return out;
     }
-    const double magnitude =
-        isfinite(like) && fabs(like) > 0.0 ? floor(log10(fabs(like))) : 0.0;
-    if (fabs(value) >= 1e6 || magnitude < -3.0 || magnitude > 5.0) {
+    const int decimals = isfinite(like) ? decimals_of(like) : decimals_of(value);
+    const int own = decimals_of(value);
+    if (fabs(value) >= 1e6 || decimals > 6) {
         (void)snprintf(out, size, "%.4g", value);
     } else {
-        const int decimals = magnitude >= 3.0 ? 0 : 3 - (int)magnitude;
-        (void)snprintf(out, size, "%.*f", decimals, value);
+        (void)snprintf(out, size, "%.*f", own < decimals ? own : decimals, value);
     }
     return out;
 }

@@ -1,6 +1,7 @@
 #ifndef ST_SHOW_SCREEN_H
 #define ST_SHOW_SCREEN_H
 
+#include "src/base/text.h"
 #include "src/judge/judge.h"
 #include "src/show/show.h"
 
@@ -35,8 +36,12 @@ void st_blanks(FILE *out, size_t n);
 
 /** "0.8 s", "2 min 05 s", "3 h 02 min"; "-" if not finite. @return @p out */
 const char *st_duration(char *out, size_t size, double seconds);
-/** "1.250" with 4 significant digits of @p value and as many decimals as @p like has; "-" for NaN. */
+/** Four significant digits, but no more decimals than four digits of @p like have: numbers of one
+ * row agree. "-" for NaN. @return @p out */
 const char *st_number(char *out, size_t size, double value, double like);
+
+/** Clear a line that was built. @return true if it had been built whole */
+bool st_line_done(struct st_text *line);
 
 enum {
     ST_TABLE_COLUMNS = 10

@@ -128,27 +128,50 @@ static size_t print_fixed(const struct st_table *t, const struct st_table_row *r
     return at;
 }
 
-static void print_last(const struct st_table *t, const struct st_table_row *row,
-                       size_t at, size_t start, FILE *out, struct st_style style)
-{
-    const size_t c = t->n_columns - 1;
-    const char *text = cell(t, row, c);
-    const enum st_ink ink = row->kind == ST_ROW_TITLES ? ST_INK_FAINT : row->ink[c];
-    const size_t w = st_utf8_width(text);
-    const bool fits = start + w <= style.columns;
+/* How the last column is shown, the same for all rows of a table. */
+struct last {
+    size_t start; /* column it begins at */
+    bool
+        is_below; /* too narrow there: its cells stand below their rows, without a title */
+};
 
-    if (w == 0) {
+static void print_last(const struct st_table *t, const struct st_table_row *row,
+                       size_t at, const struct last *last, FILE *out,
+                       struct st_style style)
+{
+    const char *text = cell(t, row, t->n_columns - 1);
+    const bool is_title = row->kind == ST_ROW_TITLES;
+    const enum st_ink ink = is_title ? ST_INK_FAINT : row->ink[t->n_columns - 1];
+    const size_t below = t->indent + GAP + GAP;
+
+    if (text[0] == '\0' || (is_title && last->is_below)) {
         (void)fputc('\n', out);
-    } else if (fits || start + LAST_LEAST <= style.columns) {
-        st_blanks(out, start - at);
-        st_wrap(out, style, start, start, ink, text);
-    } else if (row->kind == ST_ROW_TITLES) {
-        (void)fputc('\n', out); /* the cells stand below their rows and need no title */
+    } else if (last->is_below) {
+        (void)fputc('\n', out);
+        st_blanks(out, below);
+        st_wrap(out, style, below, below, ink, text);
     } else {
-        (void)fputc('\n', out);
-        st_blanks(out, t->indent + 2 * GAP);
-        st_wrap(out, style, t->indent + 2 * GAP, t->indent + 2 * GAP, ink, text);
+        st_blanks(out, last->start - at);
+        st_wrap(out, style, last->start, last->start, ink, text);
     }
+}
+
+/*
+ * Take from the first column what the table is too wide by: so much that the last column fits
+ * or can be wrapped beside the others, or else at least those. @return columns taken
+ */
+static size_t shrink_first(size_t *width, size_t start, size_t last, size_t columns)
+{
+    const size_t spare = width[0] > FIRST_LEAST ? width[0] - FIRST_LEAST : 0;
+    const size_t wanted = start + (last < LAST_LEAST ? last : LAST_LEAST);
+    size_t less = wanted > columns ? wanted - columns : 0;
+
+    if (less > spare) {
+        less = start > columns + GAP ? start - columns - GAP : 0;
+        less = less < spare ? less : spare;
+    }
+    width[0] -= less;
+    return less;
 }
 
 void st_table_print(const struct st_table *t, FILE *out, struct st_style style)
@@ -160,13 +183,11 @@ void st_table_print(const struct st_table *t, FILE *out, struct st_style style)
     for (size_t c = 0; c + 1 < t->n_columns; c++) {
         start += width[c] + GAP;
     }
-    if (start > style.columns + GAP && width[0] > FIRST_LEAST) {
-        const size_t excess = start - style.columns - GAP;
-        const size_t less =
-            width[0] > excess + FIRST_LEAST ? excess : width[0] - FIRST_LEAST;
-        start -= less;
-        width[0] -= less;
-    }
+    start -= shrink_first(width, start, width[t->n_columns - 1], style.columns);
+    const struct last last = {.start = start,
+                              .is_below =
+                                  start + width[t->n_columns - 1] > style.columns &&
+                                  start + LAST_LEAST > style.columns};
     for (size_t r = 0; r < t->n_rows; r++) {
         const struct st_table_row *row = &t->rows[r];
         if (row->kind == ST_ROW_LINE) {
@@ -176,8 +197,11 @@ void st_table_print(const struct st_table *t, FILE *out, struct st_style style)
             st_wrap(out, style, row->indent, row->hang, row->ink[0], cell(t, row, 0));
         } else {
             const size_t at = print_fixed(t, row, width, out, style);
-            print_last(t, row, at, start, out, style);
+            print_last(t, row, at, &last, out, style);
         }
+    }
+    if (t->failed) {
+        (void)fputs("(not whole: no memory left)\n", out);
     }
 }
 

@@ -1,5 +1,5 @@
 /*
- * Our triad beside a plain compiled one, in one run: the three loops take turns in each
+ * Our triad beside a plain compiled one, in one run: all loops take turns in each
  * repetition, on the same arrays, so that what the machine does meanwhile hits all alike.
  * Prints median and best of each and their ratio to the plain loop; ends with 1 only if a
  * result is wrong, never because of speed.
@@ -18,32 +18,31 @@
 #include <stdio.h>
 
 enum {
-    PLAIN,
-    ORDINARY,
-    NONTEMPORAL,
-    N_LOOPS,
+    N_LOOPS =
+        1 +
+        2 * STK_N_ISAS, /* 0: plain; 2 v + 1, 2 v + 2: ordinary and not, of variant v */
     MOST_REPETITIONS = 1000
 };
 
 struct compared {
     size_t n;
     double *array[STK_N_ARRAYS];
+    const struct stk_stream_isa *isas[STK_N_ISAS];
     double rate[N_LOOPS][MOST_REPETITIONS]; /* GB/s, STREAM bytes */
     size_t n_wrong;
 };
 
-static void run_one(struct compared *c, int loop, size_t repetition)
+static void run_one(struct compared *c, size_t loop, size_t repetition)
 {
-    const struct stk_stream_isa *isa = stk_stream_best();
     const double s = 0.4 + 0.001 * (double)(repetition % 7); /* a changes each time */
     const double start = omp_get_wtime();
 
-    if (loop == PLAIN) {
+    if (loop == 0) {
         plain_triad(c->n, c->array[STK_A], c->array[STK_B], c->array[STK_C], s);
     } else {
-        (void)stk_stream(isa, STK_TRIAD,
-                         loop == ORDINARY ? STK_ORDINARY : STK_NONTEMPORAL, c->n,
-                         c->array, s);
+        (void)stk_stream(c->isas[(loop - 1) / 2], STK_TRIAD,
+                         loop % 2 == 1 ? STK_ORDINARY : STK_NONTEMPORAL, c->n, c->array,
+                         s);
     }
     const double seconds = omp_get_wtime() - start;
     c->rate[loop][repetition] =
@@ -52,16 +51,39 @@ static void run_one(struct compared *c, int loop, size_t repetition)
     c->n_wrong += stk_stream_compare(c->n, c->array[STK_A], want, 4 * DBL_EPSILON).n_bad;
 }
 
+static void print_loops(struct compared *c, size_t n_loops, size_t n_repetitions)
+{
+    double plain_median = 0.0;
+    double plain_best = 0.0;
+
+    (void)printf("triad, %zu bytes per array, %d threads, %zu repetitions\n",
+                 c->n * sizeof(double), omp_get_max_threads(), n_repetitions);
+    for (size_t loop = 0; loop < n_loops; loop++) {
+        double *rate = c->rate[loop];
+        st_sort(n_repetitions, rate);
+        const double median = st_median_sorted(n_repetitions, rate);
+        const double best = rate[n_repetitions - 1];
+        plain_median = loop == 0 ? median : plain_median;
+        plain_best = loop == 0 ? best : plain_best;
+        (void)printf(
+            "%-14s %-12s median %7.2f  best %7.2f GB/s  of plain: %.3f, best %.3f\n",
+            loop == 0 ? "plain compiled" : c->isas[(loop - 1) / 2]->name,
+            loop == 0       ? ""
+            : loop % 2 == 1 ? "ordinary"
+                            : "nontemporal",
+            median, best, median / plain_median, best / plain_best);
+    }
+}
+
 static int compare(size_t n, size_t n_repetitions)
 {
     static struct compared c;
-    static const char *const names[N_LOOPS] = {"plain compiled", "ours, ordinary stores",
-                                               "ours, non-temporal"};
     static const double start[STK_N_ARRAYS] = {0.1, 0.2, 0.3, 0.0};
     struct st_mapping map[3] = {{0}};
     struct st_error err = {0};
-    const int n_loops = stk_stream_best()->nontemporal[STK_TRIAD] != NULL ? N_LOOPS : 2;
-    double median[N_LOOPS];
+    const size_t n_isas = stk_stream_isas(STK_N_ISAS, c.isas);
+    /* Where there are no non-temporal stores, there is one variant with ordinary ones. */
+    const size_t n_loops = c.isas[0]->nontemporal[STK_TRIAD] != NULL ? 1 + 2 * n_isas : 2;
 
     c.n = n;
     for (size_t k = 0; k < 3; k++) {
@@ -76,22 +98,11 @@ static int compare(size_t n, size_t n_repetitions)
     }
     for (size_t r = 0; r <= n_repetitions;
          r++) { /* the first one is overwritten: warm-up */
-        for (int loop = 0; loop < n_loops; loop++) {
+        for (size_t loop = 0; loop < n_loops; loop++) {
             run_one(&c, loop, r == 0 ? 0 : r - 1);
         }
     }
-    (void)printf("triad, %zu bytes per array, %d threads, %s, %zu repetitions\n",
-                 n * sizeof(double), omp_get_max_threads(), stk_stream_best()->name,
-                 n_repetitions);
-    for (int loop = 0; loop < n_loops; loop++) {
-        st_sort(n_repetitions, c.rate[loop]);
-        median[loop] = st_median_sorted(n_repetitions, c.rate[loop]);
-        (void)printf(
-            "%-22s median %7.2f  best %7.2f GB/s  ratio of medians %.3f, of bests %.3f\n",
-            names[loop], median[loop], c.rate[loop][n_repetitions - 1],
-            median[loop] / median[PLAIN],
-            c.rate[loop][n_repetitions - 1] / c.rate[PLAIN][n_repetitions - 1]);
-    }
+    print_loops(&c, n_loops, n_repetitions);
     for (size_t k = 0; k < 3; k++) {
         st_pages_unmap(&map[k]);
     }

@@ -48,7 +48,7 @@ steps:
     name: second
     layout: {oversubscribe: yes}
     parameters: {spin: 20ms}
-    repeat: {min: 5000, max: 5000, budget: 100s, deadline: %s}
+    repeat: {min: 5000, max: 5000, budget: %s, deadline: %s}
 """
 
 
@@ -58,7 +58,7 @@ class Stopped(Running):
     def test_each_rank_stopped_is_named(self):
         for victim in (0, 1, 2):
             with self.subTest(victim=victim):
-                config = self.write("c.yaml", LONG % "4s")
+                config = self.write("c.yaml", LONG % ("4s", "4s"))
                 output = f"stop{victim}.h5"
                 process = self.start(3, config, output)
                 self.wait_for("second")
@@ -84,7 +84,7 @@ class Signals(Running):
     def test_sigterm_closes_the_step_and_the_file(self):
         for number, name in ((signal.SIGTERM, "term"), (signal.SIGUSR1, "usr1")):
             with self.subTest(signal=name):
-                process = self.start(2, self.write("c.yaml", LONG % "100s"), f"{name}.h5")
+                process = self.start(2, self.write("c.yaml", LONG % ("100s", "100s")), f"{name}.h5")
                 self.wait_for("second")
                 time.sleep(0.5)
                 for pid in self.ranks_of(process):
@@ -96,17 +96,8 @@ class Signals(Running):
 
 
 class FullDisk(ProgramTest):
-    """CASES 46: a small file system, a file-size limit."""
-
-    def test_file_size_limit(self):
-        config = self.write("c.yaml", noop_config(60))
-        command = mpirun(2, "run", config, "-o", "a.h5")
-        quoted = " ".join(map(str, command))
-        done = self.run_command(["bash", "-c", f"ulimit -f 256; exec {quoted}"])
-        self.assertEqual(done.returncode, 4, done.out[-2000:] + done.err[-2000:])
-        self.assertIn("a.h5", done.err)
-        self.alone("report", "a.h5", status=2)
-        self.assertEqual([p.name for p in self.folder.iterdir() if "tmp" in p.name], [])
+    """CASES 46: a small file system. (A file-size limit is tested with src/record: MPI itself
+    needs larger files than a limit that would hit the results file.)"""
 
     @unittest.skipUnless(os.geteuid() == 0, "mounting a small file system needs root")
     def test_small_file_system(self):

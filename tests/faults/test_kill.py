@@ -13,6 +13,8 @@ import sys
 import time
 import unittest
 
+import h5py
+
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 from program import ProgramTest, environment, mpirun, noop_config  # noqa: E402
 
@@ -34,7 +36,7 @@ def finished_in_log(text):
 
 class Kill(ProgramTest):
     def kill_once(self, number, config, victim, delay):
-        """One campaign killed after delay; returns (opened, lost) or None if it ended before."""
+        """One campaign killed after delay; returns (opened, finished steps, of them lost) or None if it ended before."""
         output = self.folder / f"k{number}.h5"
         log = self.folder / f"k{number}.log"
         with log.open("wb") as stream:
@@ -64,20 +66,19 @@ class Kill(ProgramTest):
             return None
         claimed = finished_in_log(log.read_text(errors="replace"))
         try:
-            import h5py
             with h5py.File(output, "r") as file:
                 stored = {as_text(g.attrs["name"]) for g in file["steps"].values()
                           if as_text(g.attrs["status"]) == "complete"}
         except OSError:
-            return False, len(claimed)
+            return False, len(claimed), len(claimed)
         report = self.alone("report", output)
         self.assertEqual(report.returncode, 2, report.out + report.err)
-        return True, len(claimed - stored)
+        return True, len(claimed), len(claimed - stored)
 
     def test_random_instants(self):
         config = self.write("c.yaml", noop_config(STEPS))
         rng = random.Random(20240501)
-        opened = lost = tried = missed = 0
+        opened = lost = tried = missed = claimed = 0
         victims = ["rank 0", "rank 1", "mpirun", "all"]
         start = time.monotonic()
         self.launch(2, "run", config, "-o", "whole.h5", status=0)
@@ -90,11 +91,14 @@ class Kill(ProgramTest):
                 continue
             tried += 1
             opened += result[0]
-            lost += result[1]
-        print(f"\nkill -9: {tried} instants tried, {opened} files opened, {lost} finished steps lost "
+            claimed += result[1]
+            lost += result[2]
+        print(f"\nkill -9: {tried} instants tried, {opened} files opened, {lost} of "
+              f"{claimed} finished steps lost "
               f"({missed} campaigns had ended before the kill)")
         self.assertEqual(tried, INSTANTS)
         self.assertEqual(opened, tried)
+        self.assertGreater(claimed, tried)
         self.assertEqual(lost, 0)
 
     def test_resume_after_a_kill(self):
@@ -107,7 +111,6 @@ class Kill(ProgramTest):
         self.assertIsNotNone(result, "every campaign ended before it could be killed")
         killed = sorted(self.folder.glob("k*.h5"))[-1]
         self.launch(2, "run", config, "--resume", killed, status=0)
-        import h5py
         with h5py.File(killed, "r") as file:
             self.assertEqual(as_text(file.attrs["status"]), "complete")
             self.assertEqual(len(file["steps"]), STEPS)

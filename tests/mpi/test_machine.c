@@ -133,6 +133,19 @@ static void bad_specs_are_everybodys_error(void **state)
     }
 }
 
+/* hwloc alone would take this system in silence. */
+static void a_topology_that_cannot_be_read_is_an_error(void **state)
+{
+    const struct stm_comm *c = *state;
+    struct st_machine *m = NULL;
+    struct st_error err = {0};
+
+    (void)setenv("HWLOC_XMLFILE", "/nonexistent.xml", 1);
+    const enum st_status rc = st_machine_open(c, &m, &err);
+    (void)unsetenv("HWLOC_XMLFILE");
+    st_assert_all(c, rc == ST_ERR_USAGE && strstr(err.text, "/nonexistent.xml") != NULL);
+}
+
 /* Every active rank's seats are planned, bound, read back, and gathered in order. */
 static void check_layout(const struct stm_comm *c, const struct st_machine *m,
                          struct st_layout *l)
@@ -194,10 +207,11 @@ static struct st_layout *make_layout(const struct stm_comm *c, const struct st_m
     return l;
 }
 
+/* On a pretended node; a real one refuses a crowd (below). */
 static void all_cores_takes_one_rank_per_core(void **state)
 {
     const struct stm_comm *c = *state;
-    struct st_machine *m = open_machine(c, NULL);
+    struct st_machine *m = open_machine(c, "block:1");
     const size_t n_active = lesser((size_t)c->n_ranks, m->nodes[0].n_usable_cores);
     const struct st_layout_request request = {.ranks = ST_MANY_ALL_CORES, .n_threads = 1};
     struct st_layout *l = make_layout(c, m, &request);
@@ -327,6 +341,25 @@ static void impossible_layouts_are_refused_alike(void **state)
     st_machine_close(&m);
 }
 
+static void a_crowd_on_a_real_node_is_refused(void **state)
+{
+    const struct stm_comm *c = *state;
+    struct st_machine *m = open_machine(c, NULL);
+    struct st_layout_request request = {.ranks = ST_MANY_ALL_CORES, .n_threads = 1};
+    struct st_layout *l = NULL;
+
+    if ((size_t)c->n_ranks > m->nodes[0].n_usable_pus) {
+        refuse(c, m, &request, ST_ERR_LAUNCH, "ranks were started on node 0");
+        request.oversubscribe = true;
+    }
+    l = make_layout(c, m, &request);
+    st_assert_all(c,
+                  l->n_active == lesser((size_t)c->n_ranks, m->nodes[0].n_usable_cores));
+    check_layout(c, m, l);
+    st_layout_destroy(&l);
+    st_machine_close(&m);
+}
+
 /* The tests start unbound (--bind-to none): all ranks have the same mask. */
 static void a_stacked_launch_is_refused(void **state)
 {
@@ -392,7 +425,7 @@ static void the_job_is_described(void **state)
 static enum st_status live(const struct stm_comm *c, int bad, uint64_t nth,
                            struct st_error *err)
 {
-    const struct st_layout_request request = {.ranks = ST_MANY_ALL_CORES, .n_threads = 1};
+    const struct st_layout_request request = {.n_ranks_per_node = 1, .n_threads = 1};
     struct st_machine *m = NULL;
     struct st_layout *l = NULL;
     struct st_seat *seats = NULL;
@@ -436,7 +469,9 @@ static void any_failing_allocation_is_everybodys_error(void **state)
         uint64_t n = n_own; /* of the bad rank, so that all loop alike */
         size_t n_failed = 0;
         st_assert_all(c, MPI_Bcast(&n, 1, MPI_UINT64_T, bad, c->handle) == MPI_SUCCESS);
-        for (uint64_t nth = 1; nth <= n; nth++) {
+        /* one rank: every allocation; more: every third, another third at 2, 3 and 4 ranks */
+        const uint64_t step = c->n_ranks == 1 ? 1 : 3;
+        for (uint64_t nth = 1 + (uint64_t)c->n_ranks % step; nth <= n; nth += step) {
             struct st_error one = {0};
             const enum st_status rc = live(c, bad, nth, &one);
             int worst = (int)rc;
@@ -462,7 +497,7 @@ static void the_prediction_is_what_comes(void **state)
         {.n_ranks = 1, .n_threads = 1},
     };
     const struct stm_comm *c = *state;
-    struct st_machine *m = open_machine(c, NULL);
+    struct st_machine *m = open_machine(c, "block:1");
 
     for (size_t i = 0; i < ST_COUNT(requests); i++) {
         struct st_layout *l = make_layout(c, m, &requests[i]);
@@ -502,11 +537,13 @@ int main(int argc, char **argv)
         cmocka_unit_test_prestate(a_launch_on_one_machine_is_one_node, &world),
         cmocka_unit_test_prestate(fake_nodes_are_uneven, &world),
         cmocka_unit_test_prestate(bad_specs_are_everybodys_error, &world),
+        cmocka_unit_test_prestate(a_topology_that_cannot_be_read_is_an_error, &world),
         cmocka_unit_test_prestate(all_cores_takes_one_rank_per_core, &world),
         cmocka_unit_test_prestate(threads_go_over_the_sleepers_cores, &world),
         cmocka_unit_test_prestate(each_node_is_a_group, &world),
         cmocka_unit_test_prestate(a_total_fills_node_by_node, &world),
         cmocka_unit_test_prestate(impossible_layouts_are_refused_alike, &world),
+        cmocka_unit_test_prestate(a_crowd_on_a_real_node_is_refused, &world),
         cmocka_unit_test_prestate(the_job_is_described, &world),
         cmocka_unit_test_prestate(the_prediction_is_what_comes, &world),
         cmocka_unit_test_prestate(any_failing_allocation_is_everybodys_error, &world),

@@ -261,7 +261,6 @@ static void turns_come_in_order(void **unused)
     (void)unused;
     for (int quiet = 0; quiet < 2; quiet++) {
         int order = -1;
-        int next = 0;
         MPI_Win window = MPI_WIN_NULL;
         int *counter = NULL;
         bool good = true;
@@ -281,8 +280,8 @@ static void turns_come_in_order(void **unused)
                 (void)MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
                 (void)MPI_Fetch_and_op(&one, &order, MPI_INT, 0, 0, MPI_SUM, window);
                 (void)MPI_Win_unlock(0, window);
-                next = stm_turn_pass(world.handle, to, &err);
-                good = good && next == ST_OK && order == pair;
+                good = stm_turn_pass(world.handle, to, &err) == ST_OK && good &&
+                       order == pair;
             }
         }
         (void)MPI_Barrier(world.handle);

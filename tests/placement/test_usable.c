@@ -20,53 +20,46 @@
  * of usable.h and nodes.h.
  */
 
+static const struct {
+    bool foreign, hidden, confined;
+    const char *allowed, *inherited;
+    enum st_parent parent;
+    const char *parent_mask; /* NULL: not known */
+    size_t slurm_cpus;
+    const char *want, *reason; /* want NULL: refused */
+} masks[] = {
+    /* taskset -c 1 mpirun -n 2 */
+    {false, false, false, "0-1", "1", ST_PARENT_LAUNCHER, "1", 0, "1", "cut by mpirun"},
+    /* mpirun -n 1 binds its rank to core 0 */
+    {false, false, false, "0-1", "0", ST_PARENT_LAUNCHER, "0-1", 0, "0-1", "all CPUs"},
+    /* the launcher's mask cannot be read */
+    {false, false, false, "0-3", "0,2", ST_PARENT_LAUNCHER, NULL, 0, "0,2", "affinity"},
+    /* no launcher: never wider than what was given */
+    {false, false, false, "0-7", "2-3", ST_PARENT_OTHER, NULL, 0, "2-3",
+     "affinity masks"},
+    {false, false, true, "0-3", "0-7", ST_PARENT_OTHER, NULL, 0, "0-3",
+     "cgroup's cpuset"},
+    /* srun, whole node: the step's masks do not matter */
+    {false, false, false, "0-7", "0", ST_PARENT_SLURM, NULL, 8, "0-7", "whole by Slurm"},
+    {false, false, false, "0-7", "0", ST_PARENT_SLURM, NULL, 4, "0", "affinity masks"},
+    {false, false, false, "0-7", "0-1", ST_PARENT_SLURM, NULL, 0, "0-1",
+     "affinity masks"},
+    {false, false, true, "4-7", "4", ST_PARENT_SLURM, NULL, 4, "4-7", "cgroup's cpuset"},
+    /* beyond 1024 CPUs */
+    {false, false, false, "0-2047", "1500-1600", ST_PARENT_OTHER, NULL, 0, "1500-1600",
+     ""},
+    /* not this system: masks of this system mean nothing there */
+    {true, false, false, "0-95", "0-1", ST_PARENT_LAUNCHER, "0-1", 0, "0-95", "not this"},
+    {false, true, false, "0-1", "0-1", ST_PARENT_OTHER, NULL, 0, "0-1", "hidden"},
+    /* nothing left */
+    {false, false, false, "0-3", "8", ST_PARENT_OTHER, NULL, 0, NULL, "0-3"},
+    {false, false, false, "0-3", "0", ST_PARENT_LAUNCHER, "5", 0, NULL, "mpirun"},
+};
+
 static void usable_follows_the_rule(void **state)
 {
-    static const struct {
-        bool foreign, hidden, confined;
-        const char *allowed, *inherited;
-        enum st_parent parent;
-        const char *parent_mask; /* NULL: not known */
-        size_t slurm_cpus;
-        const char *want, *reason; /* want NULL: refused */
-    } rows[] = {
-        /* taskset -c 1 mpirun -n 2 */
-        {false, false, false, "0-1", "1", ST_PARENT_LAUNCHER, "1", 0, "1",
-         "cut by mpirun"},
-        /* mpirun -n 1 binds its rank to core 0 */
-        {false, false, false, "0-1", "0", ST_PARENT_LAUNCHER, "0-1", 0, "0-1",
-         "all CPUs"},
-        /* the launcher's mask cannot be read */
-        {false, false, false, "0-3", "0,2", ST_PARENT_LAUNCHER, NULL, 0, "0,2",
-         "affinity"},
-        /* no launcher: never wider than what was given */
-        {false, false, false, "0-7", "2-3", ST_PARENT_OTHER, NULL, 0, "2-3",
-         "affinity masks"},
-        {false, false, true, "0-3", "0-7", ST_PARENT_OTHER, NULL, 0, "0-3",
-         "cgroup's cpuset"},
-        /* srun, whole node: the step's masks do not matter */
-        {false, false, false, "0-7", "0", ST_PARENT_SLURM, NULL, 8, "0-7",
-         "whole by Slurm"},
-        {false, false, false, "0-7", "0", ST_PARENT_SLURM, NULL, 4, "0",
-         "affinity masks"},
-        {false, false, false, "0-7", "0-1", ST_PARENT_SLURM, NULL, 0, "0-1",
-         "affinity masks"},
-        {false, false, true, "4-7", "4", ST_PARENT_SLURM, NULL, 4, "4-7",
-         "cgroup's cpuset"},
-        /* beyond 1024 CPUs */
-        {false, false, false, "0-2047", "1500-1600", ST_PARENT_OTHER, NULL, 0,
-         "1500-1600", ""},
-        /* not this system: masks of this system mean nothing there */
-        {true, false, false, "0-95", "0-1", ST_PARENT_LAUNCHER, "0-1", 0, "0-95",
-         "not this"},
-        {false, true, false, "0-1", "0-1", ST_PARENT_OTHER, NULL, 0, "0-1", "hidden"},
-        /* nothing left */
-        {false, false, false, "0-3", "8", ST_PARENT_OTHER, NULL, 0, NULL, "0-3"},
-        {false, false, false, "0-3", "0", ST_PARENT_LAUNCHER, "5", 0, NULL, "mpirun"},
-    };
-
     (void)state;
-    for (size_t i = 0; i < ST_COUNT(rows); i++) {
+    for (size_t i = 0; i < ST_COUNT(masks); i++) {
         hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
         hwloc_bitmap_t inherited = hwloc_bitmap_alloc();
         hwloc_bitmap_t parent = hwloc_bitmap_alloc();
@@ -74,32 +67,33 @@ static void usable_follows_the_rule(void **state)
         struct st_error err = {0};
         char reason[160] = "";
 
-        assert_int_equal(st_cpu_list_parse(rows[i].allowed, allowed, &err), ST_OK);
-        assert_int_equal(st_cpu_list_parse(rows[i].inherited, inherited, &err), ST_OK);
-        if (rows[i].parent_mask != NULL) {
-            assert_int_equal(st_cpu_list_parse(rows[i].parent_mask, parent, &err), ST_OK);
+        assert_int_equal(st_cpu_list_parse(masks[i].allowed, allowed, &err), ST_OK);
+        assert_int_equal(st_cpu_list_parse(masks[i].inherited, inherited, &err), ST_OK);
+        if (masks[i].parent_mask != NULL) {
+            assert_int_equal(st_cpu_list_parse(masks[i].parent_mask, parent, &err),
+                             ST_OK);
         }
         const struct st_usable_input input = {
-            .this_system = !rows[i].foreign,
-            .topology_known = !rows[i].hidden,
+            .this_system = !masks[i].foreign,
+            .topology_known = !masks[i].hidden,
             .allowed = allowed,
             .inherited = inherited,
-            .parent = rows[i].parent,
+            .parent = masks[i].parent,
             .parent_name = "mpirun",
-            .parent_mask = rows[i].parent_mask != NULL ? parent : NULL,
-            .slurm_cpus_on_node = rows[i].slurm_cpus,
-            .confined = rows[i].confined};
+            .parent_mask = masks[i].parent_mask != NULL ? parent : NULL,
+            .slurm_cpus_on_node = masks[i].slurm_cpus,
+            .confined = masks[i].confined};
         const enum st_status rc = st_usable_rule(&input, out, reason, &err);
-        assert_int_equal(rc, rows[i].want != NULL ? ST_OK : ST_ERR_LAUNCH);
-        if (rows[i].want != NULL) {
+        assert_int_equal(rc, masks[i].want != NULL ? ST_OK : ST_ERR_LAUNCH);
+        if (masks[i].want != NULL) {
             char *list = st_cpu_list(out, &err);
-            assert_string_equal(list, rows[i].want);
+            assert_string_equal(list, masks[i].want);
             st_free(list);
             assert_true(hwloc_bitmap_isincluded(out, allowed));
         }
-        if (strstr(rc == ST_OK ? reason : err.text, rows[i].reason) == NULL) {
+        if (strstr(rc == ST_OK ? reason : err.text, masks[i].reason) == NULL) {
             fail_msg("row %zu: '%s' does not say '%s'", i,
-                     rc == ST_OK ? reason : err.text, rows[i].reason);
+                     rc == ST_OK ? reason : err.text, masks[i].reason);
         }
         hwloc_bitmap_free(allowed);
         hwloc_bitmap_free(inherited);
@@ -159,9 +153,8 @@ static void keys_are_merged_to_the_coarser(void **state)
         size_t n_real = 0;
         bool disagree = !rows[i].disagree;
         struct st_error err = {0};
-        assert_int_equal(st_nodes_merge(rows[i].n, rows[i].split, rows[i].identity, real,
-                                        &n_real, &disagree, &err),
-                         ST_OK);
+        const struct st_node_keys keys = {rows[i].n, rows[i].split, rows[i].identity};
+        assert_int_equal(st_nodes_merge(&keys, real, &n_real, &disagree, &err), ST_OK);
         assert_memory_equal(real, rows[i].real, rows[i].n * sizeof *real);
         assert_int_equal(n_real, rows[i].n_real);
         assert_int_equal(disagree, rows[i].disagree);

@@ -1,9 +1,10 @@
 #include "tests/record/fixture.h"
+#include "tests/record/page.h"
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/record/format.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,37 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Twice: the second time replaces the first. */
+static enum st_status write_verdicts(struct st_results *results, struct st_error *err)
+{
+    static const struct st_verdict_line lines[] = {
+        {.step = 0,
+         .metric = "latency",
+         .place = "all",
+         .statistic = "median",
+         .outcome = "pass",
+         .text = "well below",
+         .unit = "s",
+         .value = 1e-6,
+         .low = 0.9e-6,
+         .high = 1.1e-6,
+         .bound = 2e-6,
+         .n = 12},
+        {.step = 3,
+         .metric = "rate",
+         .place = "node1",
+         .outcome = "not judged",
+         .text = "no samples",
+         .value = (double)NAN,
+         .low = (double)NAN,
+         .high = (double)NAN,
+         .bound = 1e9},
+    };
+    enum st_status rc = st_results_verdicts(results, 1, lines, "pass", 0, err);
+
+    return rc == ST_OK ? st_results_verdicts(results, 2, lines, "fail", 1, err) : rc;
+}
+
 static enum st_status add_steps(struct fixture *f, const char *path, bool resume,
                                 bool mixed, struct st_error *err)
 {
@@ -49,6 +81,9 @@ static enum st_status add_steps(struct fixture *f, const char *path, bool resume
             printf("step %zu\n", i);
             fflush(stdout);
         }
+    }
+    if (rc == ST_OK && mixed) {
+        rc = write_verdicts(results, err);
     }
     if (rc == ST_OK) {
         rc = st_results_finish(results, "complete", "", err);
@@ -122,27 +157,11 @@ static enum st_status write_large(const char *path, size_t nodes, size_t repetit
 
 static void print_page(void)
 {
-    for (size_t t = 0; t < st_n_tables; t++) {
-        const struct st_table *table = st_tables[t];
-        static const char *const forms[] = {"columns", "attributes", "scalars",
-                                            "datasets"};
-        printf("### `%s`: %s", table->path, forms[table->form]);
-        if (table->dimension != NULL) {
-            printf(" over `%s`", table->dimension);
-        }
-        printf("\n\n%s\n\n| name | type | unit | meaning |\n| --- | --- | --- | --- |\n",
-               table->meaning);
-        for (size_t c = 0; c < table->n_columns; c++) {
-            const struct st_column *column = &table->columns[c];
-            printf("| `%s` | %s | %s | %s |\n", column->name,
-                   st_column_type_word(column->type),
-                   column->unit == NULL                ? ""
-                   : strcmp(column->unit, "unit") == 0 ? "by row"
-                                                       : column->unit,
-                   column->meaning);
-        }
-        printf("\n");
-    }
+    struct st_text page = {0};
+
+    page_tables(&page);
+    fputs(st_text_get(&page), stdout);
+    st_text_clear(&page);
 }
 
 static int finish(enum st_status rc, const struct st_error *err)

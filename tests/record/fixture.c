@@ -88,6 +88,7 @@ static const struct st_metric metrics[FIXTURE_METRICS] = {
     {"unused", "1", ST_NEITHER, ST_NODE, ST_GIVEN, 0, "does not apply"},
     {"latency", "s", ST_LOWER, ST_PAIR, ST_GIVEN, 1, "latency of a pair"},
     {"numa_rate", "byte s-1", ST_HIGHER, ST_NUMA, ST_GIVEN, 1, "from memory to CPUs"},
+    {"curve", "s", ST_LOWER, ST_POINT, ST_GIVEN, 1, "latency by size"},
     {"iterations", "1", ST_NEITHER, ST_JOB, ST_GIVEN, 1, "count, the same each time"},
 };
 
@@ -106,6 +107,8 @@ static const struct st_bench bench = {
     .n_metrics = FIXTURE_METRICS,
     .metrics = metrics,
     .params_size = sizeof(struct fixture_params),
+    .point_name = "size",
+    .point_unit = "byte",
     .applies = applies,
 };
 
@@ -133,19 +136,26 @@ static const struct st_bench wide_bench = {
     .params_size = sizeof(struct fixture_params),
 };
 
+#define NONE SIZE_MAX
+/* clang-format off */
+#define PLACE(n, nb, r, rb, u, ub)                                                       \
+    {.group = 0, .node = (n), .node_b = (nb), .rank = (r), .rank_b = (rb), .numa = (u), .numa_b = (ub)}
+#define POINT(n, r, v)                                                                   \
+    {.group = 0, .node = (n), .node_b = NONE, .rank = (r), .rank_b = NONE, .numa = NONE, \
+     .numa_b = NONE, .value = (v), .value_name = "size", .value_unit = "byte"}
+/* clang-format on */
 static const struct st_step_place job_places[] = {
-    {0, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX}};
+    PLACE(NONE, NONE, NONE, NONE, NONE, NONE)};
 static const struct st_step_place rank_places[] = {
-    {0, 0, SIZE_MAX, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX},
-    {0, 0, SIZE_MAX, 1, SIZE_MAX, SIZE_MAX, SIZE_MAX},
-    {0, 1, SIZE_MAX, 2, SIZE_MAX, SIZE_MAX, SIZE_MAX},
-    {0, 1, SIZE_MAX, 3, SIZE_MAX, SIZE_MAX, SIZE_MAX}};
-static const struct st_step_place pair_places[] = {{0, 0, 0, 0, 1, SIZE_MAX, SIZE_MAX},
-                                                   {0, 0, 1, 0, 2, SIZE_MAX, SIZE_MAX},
-                                                   {0, 1, 1, 2, 3, SIZE_MAX, SIZE_MAX}};
-static const struct st_step_place numa_places[] = {
-    {0, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX, 0, 0},
-    {0, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX, 0, 1}};
+    PLACE(0, NONE, 0, NONE, NONE, NONE), PLACE(0, NONE, 1, NONE, NONE, NONE),
+    PLACE(1, NONE, 2, NONE, NONE, NONE), PLACE(1, NONE, 3, NONE, NONE, NONE)};
+static const struct st_step_place pair_places[] = {PLACE(0, 0, 0, 1, NONE, NONE),
+                                                   PLACE(0, 1, 0, 2, NONE, NONE),
+                                                   PLACE(1, 1, 2, 3, NONE, NONE)};
+static const struct st_step_place numa_places[] = {PLACE(0, NONE, NONE, NONE, 0, 0),
+                                                   PLACE(0, NONE, NONE, NONE, 0, 1)};
+static const struct st_step_place point_places[] = {POINT(0, 0, 4096.0),
+                                                    POINT(0, 0, 65536.0)};
 
 static struct st_seat seats[FIXTURE_RANKS] = {
     {0, 0, 0, 0, 0, 0, 0, 0, (char *)(uintptr_t) "0", (char *)(uintptr_t) "0", 0, true},
@@ -332,8 +342,7 @@ static void fill_report(struct fixture *f, size_t number)
     const bool narrow = f->machine.n_nodes == FIXTURE_NODES;
 
     for (size_t i = 0; i < f->machine.n_nodes; i++) {
-        f->node_places[i] = (struct st_step_place){0,        i,        SIZE_MAX, SIZE_MAX,
-                                                   SIZE_MAX, SIZE_MAX, SIZE_MAX};
+        f->node_places[i] = (struct st_step_place)PLACE(i, NONE, NONE, NONE, NONE, NONE);
     }
     f->report = (struct st_step_report){.number = number,
                                         .step = &f->plan.steps[number],
@@ -351,6 +360,8 @@ static void fill_report(struct fixture *f, size_t number)
     f->report.places[ST_PAIR] = pair_places;
     f->report.n_places[ST_NUMA] = narrow ? ST_COUNT(numa_places) : 0;
     f->report.places[ST_NUMA] = numa_places;
+    f->report.n_places[ST_POINT] = narrow ? ST_COUNT(point_places) : 0;
+    f->report.places[ST_POINT] = point_places;
 }
 
 static enum st_status send_blocks(struct fixture *f, const struct st_sink *sink,

@@ -11,8 +11,7 @@
 enum {
     FIXTURE_NODES = 2,
     FIXTURE_RANKS = 4,
-    FIXTURE_METRICS = 7,
-    FIXTURE_ROWS = 6
+    FIXTURE_METRICS = 8
 };
 enum {
     FIXTURE_REPETITIONS = 13

@@ -42,7 +42,7 @@ void fix_init(struct st_file *file)
     (void)st_copy(file->campaign, sizeof file->campaign, "quick");
     (void)st_copy(file->status, sizeof file->status, "complete");
     (void)st_copy(file->created, sizeof file->created, "2026-01-02T03:04:05Z");
-    (void)st_copy(file->version, sizeof file->version, "seatrial 0.1.0");
+    (void)st_copy(file->version, sizeof file->version, "0.1.0");
     (void)st_copy(file->command, sizeof file->command, "seatrial run quick.yaml");
     (void)st_copy(file->mpi_library, sizeof file->mpi_library,
                   "Open MPI v4.1.4, package: x");
@@ -134,6 +134,8 @@ size_t fix_metric(struct st_file *file, const char *name, const char *unit,
     for (size_t p = 0; p < n_places; p++) {
         m->places[p].node = p;
         m->places[p].node_b = SIZE_MAX;
+        m->places[p].rank = SIZE_MAX;
+        m->places[p].value = (double)NAN;
         if (kind == ST_JOB && n_places == 1) {
             (void)st_copy(m->places[p].label, sizeof m->places[p].label, "job");
         } else {
@@ -231,4 +233,16 @@ struct st_verdict *fix_judge(const struct st_file *file)
     assert_int_equal(st_judge_with(file, fix_read, &verdict, &err), ST_OK);
     assert_non_null(verdict);
     return verdict;
+}
+
+struct st_criterion *fix_fleet(struct st_file *file, size_t n, const double *centre)
+{
+    fix_init(file);
+    fix_nodes(file, n);
+    (void)fix_step(file, "stream");
+    (void)fix_metric(file, "triad", "byte s-1", ST_HIGHER, ST_NODE, n);
+    for (size_t p = 0; p < n; p++) {
+        fix_around(file, 0, p, centre[p] * 1e9, 0.001);
+    }
+    return fix_criterion(file, 0, ST_AT_LEAST, 396 * 1e9);
 }

@@ -28,6 +28,11 @@ struct st_criterion *fix_criterion(struct st_file *file, size_t metric,
                                    enum st_criterion_kind kind, double bound);
 /** Give the file @p n nodes of one topology class. */
 void fix_nodes(struct st_file *file, size_t n);
+/**
+ * A file of @p n nodes with metric triad at @p centre [n] GB/s, half-width 0.1 %, and the
+ * criterion "at least 396 GB/s".
+ */
+struct st_criterion *fix_fleet(struct st_file *file, size_t n, const double *centre);
 /** Reads what fix_samples() set. */
 enum st_status fix_read(const struct st_file *file, size_t step, size_t metric,
                         size_t place, size_t *n, double **values, struct st_error *err);

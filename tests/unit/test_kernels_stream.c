@@ -22,7 +22,6 @@
 enum {
     MAX_N = 20000,
     MARGIN = 16,
-    MAX_ISAS = 8
 };
 
 /* Four arrays with margins on both sides that no kernel may touch. */
@@ -118,15 +117,15 @@ static void every_variant_equals_the_reference(void **unused)
 {
     static const size_t sizes[] = {0,   1,   7,    8,    9,     63,   511,
                                    512, 513, 1025, 4099, 16384, 20000};
-    const struct stk_stream_isa *isas[MAX_ISAS];
-    const size_t n_isas = stk_stream_isas(MAX_ISAS, isas);
+    const struct stk_stream_isa *isas[STK_N_ISAS];
+    const size_t n_isas = stk_stream_isas(STK_N_ISAS, isas);
     struct arrays got;
     struct arrays want;
 
     (void)unused;
     arrays_open(&got);
     arrays_open(&want);
-    assert_in_range(n_isas, 1, MAX_ISAS);
+    assert_in_range(n_isas, 1, STK_N_ISAS);
     for (size_t v = 0; v < n_isas * STK_N_KERNELS * 2; v++) {
         const struct variant variant = {
             .isa = isas[v / (2 * STK_N_KERNELS)],
@@ -172,17 +171,17 @@ static void work_is_that_of_the_table(void **unused)
         assert_true(stk_work_moved_bytes(work, 10) == 10 * rows[k].moved);
         assert_true(stk_stream_write_only(kernel) == rows[k].nontemporal);
         if (!rows[k].nontemporal) {
-            assert_null(stk_stream_best()->nontemporal[k]);
+            assert_null(stk_stream_widest()->nontemporal[k]);
         }
 #if defined(__x86_64__) || defined(__aarch64__)
-        assert_true((stk_stream_best()->nontemporal[k] != NULL) == rows[k].nontemporal);
+        assert_true((stk_stream_widest()->nontemporal[k] != NULL) == rows[k].nontemporal);
 #endif
     }
 }
 
 static void rounds(struct arrays *x, size_t n, size_t n_rounds, double s)
 {
-    const struct stk_stream_isa *isa = stk_stream_best();
+    const struct stk_stream_isa *isa = stk_stream_widest();
     const enum stk_stores nontemporal =
         isa->nontemporal[STK_COPY] != NULL ? STK_NONTEMPORAL : STK_ORDINARY;
 

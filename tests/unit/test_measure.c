@@ -3,6 +3,7 @@
  * the report of a passed deadline.
  */
 #include "src/base/mem.h"
+#include "src/measure/active.h"
 #include "src/measure/clock.h"
 #include "src/measure/deadline.h"
 #include "src/measure/decide.h"
@@ -248,6 +249,29 @@ static void the_rule_ends(void **unused)
     fail_msg("the rule did not end");
 }
 
+static void skewed_starts_spoil_a_common_time(void **unused)
+{
+    static const struct {
+        double first, last, end;
+        bool oversubscribed, skewed;
+    } rows[] = {
+        {5.0, 5.0, 6.0, false, false},
+        {5.0, 5.0625, 6.0, false, false},
+        {5.0, 5.125, 6.0, false, true},
+        {5.0, 5.125, 6.0, true, false},
+        {5.0, (double)NAN, 6.0, false, true},
+        {5.0, 5.5, 5.0, false, true}, /* the first ended before the last began */
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ST_COUNT(rows); i++) {
+        const struct st_span span = st_span_form(rows[i].first, rows[i].last, rows[i].end,
+                                                 rows[i].oversubscribed);
+        assert_int_equal(span.skewed, rows[i].skewed);
+        assert_true(span.seconds == rows[i].end - rows[i].first);
+    }
+}
+
 static const char *host_of(const void *context, size_t rank)
 {
     static const char *const hosts[] = {"n0", "n0", "n1", "n1"};
@@ -332,6 +356,7 @@ int main(void)
         cmocka_unit_test(two_jumps_that_cancel_are_seen),
         cmocka_unit_test(decisions),
         cmocka_unit_test(the_rule_ends),
+        cmocka_unit_test(skewed_starts_spoil_a_common_time),
         cmocka_unit_test(late_ranks_are_named),
         cmocka_unit_test(a_long_list_is_cut),
         cmocka_unit_test(a_record_is_one_line),

@@ -44,8 +44,11 @@ static const struct st_bench bench = {.name = "fake",
 static const struct stm_comm group = {.rank = 2, .n_ranks = 4};
 static const struct st_place_info place = {
     .node = 1, .n_nodes = 2, .local_rank = 0, .n_local_ranks = 2};
-static const struct st_place pairs[] = {
-    {0, 0, 1}, {2, 2, 3}, {1, 1, 0}, {2, 2, 0}, {3, 3, 2}};
+static const struct st_place pairs[] = {{.owner = 0, .a = 0, .b = 1},
+                                        {.owner = 2, .a = 2, .b = 3},
+                                        {.owner = 1, .a = 1, .b = 0},
+                                        {.owner = 2, .a = 2, .b = 0},
+                                        {.owner = 3, .a = 3, .b = 2}};
 
 struct fixture {
     struct st_recorder rec;
@@ -138,7 +141,8 @@ static void work_must_be_stated(void **state)
 
 static void places_are_checked(void **state)
 {
-    static const struct st_place outside[] = {{4, 0, 1}, {0, 4, 1}, {0, 0, 4}};
+    static const struct st_place outside[] = {
+        {.owner = 4, .b = 1}, {.a = 4, .b = 1}, {.b = 4}};
     struct fixture *f = *state;
 
     assert_int_equal(st_set_places(&f->run, ST_PAIR, 1, pairs),

@@ -163,7 +163,7 @@ static const struct {
     {"steps:\n- benchmark: pairs\n  layout: {nodes: [1, ^[2]]}\n", "nodes: found a list; a single value is needed"},
     {"steps:\n- benchmark: pairs\n  layout: {ranks_per_node: ^all-core}\n", "ranks_per_node: found 'all-core'; allowed: a number from 1, all-cores, all-pus, per-numa, per-socket, per-l3 (did you mean 'all-cores'?)"},
     {"steps:\n- benchmark: pairs\n  layout: {ranks_per_node: ^2147483648}\n", "ranks_per_node: found '2147483648'; allowed: a number from 1, all-cores, all-pus, per-numa, per-socket, per-l3"},
-    {"steps:\n- benchmark: pairs\n  layout: {threads: ^per-numa}\n", "threads: found 'per-numa'; allowed: a number from 1, all-cores, all-pus"},
+    {"steps:\n- benchmark: pairs\n  layout: {threads: ^per-socket}\n", "threads: found 'per-socket'; allowed: a number from 1, all-cores, all-pus, per-numa, per-l3, K per-numa, K per-l3"},
     {"steps:\n- benchmark: pairs\n  layout: {ranks: ^all}\n", "ranks: found 'all'; allowed: a number from 1 to 2147483647"},
     {"steps:\n- benchmark: pairs\n  layout: {ranks: ^9999999999999999999999}\n", "ranks: found '9999999999999999999999'; allowed: a number from 1 to 2147483647"},
     {"steps:\n- benchmark: pairs\n  layout: {ranks_per_node: 1, ^ranks: 4}\n", "'ranks' (total) and 'ranks_per_node' contradict each other; give one of them"},

@@ -163,7 +163,7 @@ static void steps_survive_in_both_orders_of_blocks(void **state)
         file = open_file(s);
         assert_int_equal(file->n_steps, 4);
         for (size_t i = 0; i < 4; i++) {
-            static const size_t rows[] = {0, 1, 2, 4, 5, 6};
+            static const size_t rows[] = {0, 1, 2, 4, 5, 6, 7};
             check_step(&file->steps[i], i);
             for (size_t m = 0; m < ST_COUNT(rows); m++) {
                 check_samples(file, i, m, rows[m]);
@@ -209,6 +209,12 @@ static void metrics_places_and_parameters_survive(void **state)
     assert_int_equal(step->metrics[3].places[1].node_b, 1);
     assert_string_equal(step->metrics[4].places[1].label,
                         "node1: CPUs of NUMA 0, memory of NUMA 1");
+    assert_true(isnan(step->metrics[1].places[0].value));
+    assert_true(step->metrics[5].places[1].value == 65536.0);
+    assert_string_equal(step->metrics[5].places[1].value_name, "size");
+    assert_string_equal(step->metrics[5].places[1].value_unit, "byte");
+    assert_string_equal(step->metrics[5].places[1].label,
+                        "size 64.00 KiB, rank 0 (node1)");
     st_file_close(&file);
 }
 
@@ -300,7 +306,7 @@ static void blocks_that_do_not_belong_are_refused(void **state)
     static const int8_t validity[FIXTURE_REPETITIONS * 3];
     static const struct st_block wrong[] = {
         {3, 0, 0, 1, FIXTURE_REPETITIONS, values, validity}, /* does not apply */
-        {7, 0, 0, 1, FIXTURE_REPETITIONS, values, validity}, /* no such row */
+        {8, 0, 0, 1, FIXTURE_REPETITIONS, values, validity}, /* no such row */
         {1, 0, 1, 2, FIXTURE_REPETITIONS, values, validity}, /* one place too many */
         {1, 0, SIZE_MAX, 2, FIXTURE_REPETITIONS, values, validity}, /* would wrap */
         {1, 0, 0, 1, FIXTURE_REPETITIONS - 1, values, validity},    /* other length */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -31,7 +32,8 @@
 enum {
     KILLS = 50,
     FLIPS = 500,
-    STEPS = 40
+    STEPS = 40,
+    SOME_STEPS = 15
 };
 
 struct scene {
@@ -140,16 +142,40 @@ static pid_t start_writer(const char *path, bool resume, int *out)
     return child;
 }
 
-/* 50 instants spread evenly, by the golden ratio, over the time 40 steps take. */
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* How long a writer takes here, now, with this build: start-up and a few steps. */
+static double time_of_some_steps(const char *path)
+{
+    const double start = seconds();
+    int fd = -1;
+    const pid_t child = start_writer(path, false, &fd);
+
+    assert_int_equal(read_told(fd), STEPS);
+    close(fd);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    unlink(path);
+    return (seconds() - start) * SOME_STEPS / STEPS;
+}
+
+/* 50 instants spread evenly, by the golden ratio, over the time of some steps. */
 static void a_killed_writer_loses_no_finished_step(void **state)
 {
     const struct scene *s = *state;
+    const double window_s = time_of_some_steps(s->path);
     size_t n_before = 0;
     size_t n_opened = 0;
 
     for (unsigned k = 0; k < KILLS; k++) {
         const bool resume = access(s->path, F_OK) == 0;
-        const struct timespec pause = {0, (long)(k * 61803399U % 100000000U)};
+        const double pause_s = window_s * fmod(k * 0.61803398875, 1.0);
+        const struct timespec pause = {(time_t)pause_s, (long)(1e9 * fmod(pause_s, 1.0))};
         int fd = -1;
         const pid_t child = start_writer(s->path, resume, &fd);
         assert_true(child > 0);
@@ -368,7 +394,7 @@ struct change {
 
 static void apply(const char *path, const struct change *change)
 {
-    static const hsize_t two[2] = {2, 2};
+    static const hsize_t two[2] = {3, 2}; /* the rate has two places */
     static const hsize_t seven[1] = {7};
     static const hsize_t huge[1] = {(hsize_t)1 << 60};
     const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
