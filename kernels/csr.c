@@ -30,13 +30,15 @@ enum {
 #if defined(__GNUC__)
 static inline void ask_for(const struct stk_csr *a, size_t from, size_t to)
 {
-    /* Through integers: an address past the array's end must not be formed as a pointer. */
+    /* Through integers: an address past the array's end must not be formed as a pointer.
+     * NOLINTBEGIN(performance-no-int-to-ptr) nothing is read through it */
     for (size_t k = from; k < to; k += LINE_VALUES) {
         __builtin_prefetch((const void *)((uintptr_t)a->values + (k + AHEAD) * 8));
     }
     for (size_t k = from; k < to; k += LINE_COLUMNS) {
         __builtin_prefetch((const void *)((uintptr_t)a->columns + (k + AHEAD) * 4));
     }
+    /* NOLINTEND(performance-no-int-to-ptr) */
 }
 #else
 static inline void ask_for(const struct stk_csr *a, size_t from, size_t to)

@@ -5,6 +5,9 @@
  */
 #include "kernels/load.h"
 
+static const double stk_load_factor = -1.0;
+static const double stk_load_written = 2.0;
+
 bool stk_load_possible(const struct stk_stream_isa *isa, enum stk_load_kind kind)
 {
     return kind != STK_LOAD_NONTEMPORAL || isa->nontemporal[STK_INIT] != NULL;
@@ -31,12 +34,12 @@ static void stream_blocks(struct stk_load *load, size_t n)
     switch (load->kind) {
     case STK_LOAD_UPDATE:
         span.w = load->data;
-        span.s = -1.0;
+        span.s = stk_load_factor;
         (void)load->isa->ordinary[STK_UPDATE](&span);
         break;
     case STK_LOAD_NONTEMPORAL:
         span.w = load->data;
-        span.s = (double)(load->at + 1);
+        span.s = stk_load_written;
         (void)load->isa->nontemporal[STK_INIT](&span);
         break;
     case STK_LOAD_SUM:
@@ -59,4 +62,10 @@ void stk_load_run(struct stk_load *load, size_t n, size_t delay)
         stk_spin(delay);
         n -= part;
     }
+}
+
+bool stk_load_value_good(enum stk_load_kind kind, double value)
+{
+    return value == 1.0 || (kind == STK_LOAD_UPDATE && value == stk_load_factor) ||
+           (kind == STK_LOAD_NONTEMPORAL && value == stk_load_written);
 }

@@ -46,6 +46,10 @@ struct stk_load {
  */
 void stk_load_run(struct stk_load *load, size_t n, size_t delay);
 
+/** Can an element hold this, if all were set to 1 at first? Reads leave 1, updates 1 or -1,
+ * non-temporal stores 1 or 2. */
+bool stk_load_value_good(enum stk_load_kind kind, double value);
+
 /** Idle for about @p n cycles without touching memory. */
 void stk_spin(size_t n);
 

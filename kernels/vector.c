@@ -111,6 +111,7 @@ struct loops {
     void (*direction)(struct range part, const struct stk_cg *cg, double beta);
 };
 
+/* NOLINTBEGIN(bugprone-macro-parentheses) an attribute takes none */
 #define DEFINE_LOOPS(name, target)                                                       \
     target static double dot_##name(struct range part, const double *a, const double *b) \
     {                                                                                    \
@@ -133,6 +134,8 @@ struct loops {
     }                                                                                    \
     static const struct loops loops_##name = {dot_##name, axpy_##name, update_##name,    \
                                               direction_##name};
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 DEFINE_LOOPS(plain, )
 #if STK_HAVE_X86

@@ -17,7 +17,8 @@
  * @param[in,out] err   on failure: the text of the lowest rank with the worst status
  * @return the worst status of all ranks (equal everywhere), or ST_ERR_MPI
  */
-enum st_status stm_agree(const struct stm_comm *comm, enum st_status mine, struct st_error *err);
+enum st_status stm_agree(const struct stm_comm *comm, enum st_status mine,
+                         struct st_error *err);
 
 /**
  * As stm_agree(), but a waiting rank uses no CPU: polls with sleeps growing to 1 ms. For

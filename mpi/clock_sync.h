@@ -16,7 +16,7 @@ typedef double (*stm_clock_fn)(void);
 
 struct stm_clock {
     double slope, intercept; /**< global = t - (slope * t + intercept) */
-    double error_s;          /**< bound of the residual offset, from the smallest round trip */
+    double error_s; /**< bound of the residual offset, from the smallest round trip */
 };
 
 /** Global time of a local reading. Local. */
@@ -26,7 +26,8 @@ double stm_clock_local(const struct stm_clock *clock, double global_s);
 /** Compose: first model a (parent to root), then b (child to parent) (METHODS 3.6). Local. */
 struct stm_clock stm_clock_compose(struct stm_clock to_root, struct stm_clock to_parent);
 /** NTP: offset of the remote clock and half the delay (METHODS 3.6). Local. */
-void stm_ntp_offset(double t0, double t1, double t2, double t3, double *offset, double *error);
+void stm_ntp_offset(double t0, double t1, double t2, double t3, double *offset,
+                    double *error);
 
 /**
  * Synchronise. Collective over @p comm.
@@ -35,7 +36,8 @@ void stm_ntp_offset(double t0, double t1, double t2, double t3, double *offset, 
  * @param out     identity with error 0 if all ranks are on one node
  */
 enum st_status stm_clock_sync(const struct stm_comm *comm, const size_t *node_of,
-                              stm_clock_fn now, struct stm_clock *out, struct st_error *err);
+                              stm_clock_fn now, struct stm_clock *out,
+                              struct st_error *err);
 
 /**
  * Residual offset against rank 0, measured on the node leaders; the largest over the ranks,
@@ -51,8 +53,9 @@ enum st_status stm_clock_residual(const struct stm_comm *comm, const size_t *nod
  * @param[in,out] lead_s measured broadcast time, grown on failure; start at 0
  * @param[out]    late   this rank passed the start time (the repetition is then invalid)
  */
-enum st_status stm_start_together(const struct stm_comm *comm, const struct stm_clock *clock,
-                                  stm_clock_fn now, bool spin, double *lead_s, bool *late,
+enum st_status stm_start_together(const struct stm_comm *comm,
+                                  const struct stm_clock *clock, stm_clock_fn now,
+                                  bool spin, double *lead_s, bool *late,
                                   struct st_error *err);
 
 #endif

@@ -142,7 +142,7 @@ static enum st_status allocate_partners(struct halo_own *own, struct setup *set,
     const size_t n = own->shown.n_receive_ranks + own->shown.n_send_ranks;
 
     own->to = st_calloc(err, own->shown.n_send_ranks, sizeof *own->to);
-    set->waits = st_calloc(err, n, sizeof *set->waits);
+    set->waits = st_calloc(err, n, sizeof(MPI_Request));
     own->requests = st_calloc(err, n, sizeof(MPI_Request));
     return own->to == NULL || set->waits == NULL || own->requests == NULL ? ST_ERR_MEMORY
                                                                           : ST_OK;
@@ -160,7 +160,7 @@ static int by_rank(const void *a, const void *b)
 static enum st_status exchange_counts(struct halo_own *own, const struct setup *set,
                                       struct st_error *err)
 {
-    const MPI_Comm comm = own->comm.handle;
+    MPI_Comm comm = own->comm.handle;
 
     for (size_t i = 0; i < own->shown.n_receive_ranks; i++) {
         STM_TRY(err, MPI_Isend(&set->counts[i], 1, MPI_UINT64_T, own->from[i].rank,
@@ -202,7 +202,7 @@ static enum st_status exchange_lists(const struct halo_own *own, const struct se
                                      struct st_error *err)
 {
     const size_t n_from = own->shown.n_receive_ranks;
-    const MPI_Comm comm = own->comm.handle;
+    MPI_Comm comm = own->comm.handle;
 
     for (size_t i = 0; i < own->shown.n_send_ranks; i++) {
         const struct partner *p = &own->to[i];
@@ -246,7 +246,7 @@ static enum st_status index_sends(struct halo_own *own, const struct setup *set,
 /* Receives first: MPI_Startall() then finds a buffer posted for what arrives early. */
 static enum st_status make_requests(struct halo_own *own, struct st_error *err)
 {
-    const MPI_Comm comm = own->comm.handle;
+    MPI_Comm comm = own->comm.handle;
 
     for (size_t i = 0; i < own->shown.n_receive_ranks; i++) {
         const struct partner *p = &own->from[i];

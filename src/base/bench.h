@@ -144,6 +144,7 @@ struct st_numa_node {
     uint64_t memory_bytes; /**< 0: CPUs without memory */
     char kind[16];         /**< "DRAM", "HBM", "CXL", "GPU", "unknown" */
     size_t nearest;        /**< logical number of the nearest node with CPUs (itself if it has) */
+    size_t package;        /**< of its CPUs, or of those nearest; SIZE_MAX: none or unknown */
 };
 
 /** Where one thread of this rank sits; SIZE_MAX / -1: unknown. */

@@ -2,5 +2,6 @@
 ST_BENCH(noop)
 ST_BENCH(stream)
 ST_BENCH(latency)
+ST_BENCH(loaded_latency)
 ST_BENCH(pairs)
 ST_BENCH(spmv)

@@ -114,6 +114,14 @@ void st_plateaus_match(const struct st_plateaus *found,
                        const uint64_t told[ST_CACHE_LEVELS],
                        double size[ST_CACHE_LEVELS]);
 
+/**
+ * Latency at a bandwidth, linearly between the points on its two sides; the first one's below
+ * all points, NaN above.
+ * @param bandwidth [n] ascending
+ */
+double st_curve_at(size_t n, const double *bandwidth, const double *latency_s,
+                   double wanted);
+
 /** Median of the latencies of the sizes in [low, high]; NaN if there is none. */
 double st_curve_median(size_t n, const uint64_t *sizes, const double *latency_s,
                        double low, double high);

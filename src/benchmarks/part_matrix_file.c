@@ -141,7 +141,7 @@ static enum st_status share_partition(struct reading *r, struct st_error *err)
     rows->row_start = st_calloc(err, n_ranks + 1, sizeof *rows->row_start);
     const enum st_status rc =
         stm_agree(r->comm, rows->row_start == NULL ? ST_ERR_MEMORY : ST_OK, err);
-    if (rc != ST_OK) {
+    if (rc != ST_OK || rows->row_start == NULL) {
         return rc;
     }
     if (r->comm->rank == 0) {
@@ -179,7 +179,7 @@ static enum st_status share_counts(struct reading *r, struct st_error *err)
     for (uint64_t at = 0; at <= rows->n_all_rows; at += n_per_block) {
         const uint64_t left = rows->n_all_rows + 1 - at;
         const uint64_t n = left < n_per_block ? left : n_per_block;
-        if (r->comm->rank == 0) {
+        if (r->before != NULL) { /* rank 0 */
             memcpy(block, r->before + at, (size_t)n * sizeof *block);
         }
         STM_TRY(err, MPI_Bcast(block, (int)n, MPI_UINT64_T, 0, r->comm->handle));

@@ -125,23 +125,40 @@ struct word {
     int value;
 };
 
+/* What may stand at one position of the first line. */
+struct vocabulary {
+    const char *what;
+    size_t n;
+    const struct word *words;
+};
+
 /* Value of a word of the first line, or a complaint that lists what is allowed. */
-static enum st_status look_up(const struct st_mm *mm, const char *what, const char *text,
-                              size_t n, const struct word *words, int *value,
-                              struct st_error *err)
+static enum st_status look_up(const struct st_mm *mm, const struct vocabulary *allowed,
+                              const char *text, int *value, struct st_error *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (strcasecmp(text, words[i].text) == 0) {
-            *value = words[i].value;
+    for (size_t i = 0; i < allowed->n; i++) {
+        if (strcasecmp(text, allowed->words[i].text) == 0) {
+            *value = allowed->words[i].value;
             return ST_OK;
         }
     }
     (void)st_fail(err, ST_ERR_STEP, "%s:%" PRIu64 ": %s '%.40s' is not one of", mm->name,
-                  mm->line_number, what, text);
-    for (size_t i = 0; i < n; i++) {
-        (void)st_note(err, "%s %s", i == 0 ? "" : ",", words[i].text);
+                  mm->line_number, allowed->what, text);
+    for (size_t i = 0; i < allowed->n; i++) {
+        (void)st_note(err, "%s %s", i == 0 ? "" : ",", allowed->words[i].text);
     }
     return ST_ERR_STEP;
+}
+
+/* Words of an entry's line: its place, unless that follows from the order, and its values. */
+static size_t indices_of(const struct st_mm_header *h)
+{
+    return h->is_array ? 0 : 2;
+}
+
+static size_t values_of(const struct st_mm_header *h)
+{
+    return h->field == ST_MM_PATTERN ? 0 : h->field == ST_MM_COMPLEX ? 2 : 1;
 }
 
 static enum st_status check_kinds(const struct st_mm *mm, struct st_error *err)
@@ -176,8 +193,13 @@ static enum st_status read_banner(struct st_mm *mm, struct st_error *err)
                                              {"skew-symmetric", ST_MM_SKEW},
                                              {"hermitian", ST_MM_HERMITIAN}};
     static const struct word objects[] = {{"matrix", 0}};
+    static const struct vocabulary allowed[] = {
+        {"object", ST_COUNT(objects), objects},
+        {"format", ST_COUNT(formats), formats},
+        {"field", ST_COUNT(fields), fields},
+        {"symmetry", ST_COUNT(symmetries), symmetries}};
     bool at_end = false;
-    int value[4] = {0};
+    int value[ST_COUNT(allowed)] = {0};
     enum st_status rc = read_line(mm, &at_end, err);
 
     if (rc != ST_OK) {
@@ -191,25 +213,16 @@ static enum st_status read_banner(struct st_mm *mm, struct st_error *err)
         return wrong(mm, err,
                      "does not begin with %%MatrixMarket: not a Matrix Market file");
     }
-    if (mm->n_words != 5) {
+    if (mm->n_words != 1 + ST_COUNT(allowed)) {
         return wrong(mm, err,
                      "the first line must read %%MatrixMarket matrix FORMAT FIELD "
                      "SYMMETRY, five words");
     }
-    rc = look_up(mm, "object", mm->words[1], ST_COUNT(objects), objects, &value[0], err);
-    if (rc == ST_OK) {
-        rc = look_up(mm, "format", mm->words[2], ST_COUNT(formats), formats, &value[1],
-                     err);
-    }
-    if (rc == ST_OK) {
-        rc = look_up(mm, "field", mm->words[3], ST_COUNT(fields), fields, &value[2], err);
-    }
-    if (rc == ST_OK) {
-        rc = look_up(mm, "symmetry", mm->words[4], ST_COUNT(symmetries), symmetries,
-                     &value[3], err);
-    }
-    if (rc != ST_OK) {
-        return rc;
+    for (size_t i = 0; i < ST_COUNT(allowed); i++) {
+        rc = look_up(mm, &allowed[i], mm->words[1 + i], &value[i], err);
+        if (rc != ST_OK) {
+            return rc;
+        }
     }
     mm->header.is_array = value[1] != 0;
     mm->header.field = (enum st_mm_field)value[2];
@@ -236,10 +249,7 @@ static bool array_entries(const struct st_mm_header *h, uint64_t *n)
 static enum st_status check_file_size(const struct st_mm *mm, struct st_error *err)
 {
     const struct st_mm_header *h = &mm->header;
-    const uint64_t n_numbers =
-        (h->is_array ? 0U : 2U) + (h->field == ST_MM_PATTERN   ? 0U
-                                   : h->field == ST_MM_COMPLEX ? 2U
-                                                               : 1U);
+    const double n_numbers = (double)(indices_of(h) + values_of(h));
     struct stat info;
 
     if (fileno(mm->stream) < 0 || fstat(fileno(mm->stream), &info) != 0 ||
@@ -247,7 +257,7 @@ static enum st_status check_file_size(const struct st_mm *mm, struct st_error *e
         return ST_OK;
     }
     /* Each number is a digit and a separator; the last line may lack its end. */
-    if (h->n_stored > ((uint64_t)info.st_size + 1) / (2 * n_numbers)) {
+    if (2.0 * n_numbers * (double)h->n_stored > (double)info.st_size + 1.0) {
         return st_fail(err, ST_ERR_STEP,
                        "%s:%" PRIu64 ": the size line promises %" PRIu64
                        " entries, more than fit into the file's %" PRIu64 " bytes",
@@ -463,10 +473,8 @@ static enum st_status parse_entry(struct st_mm *mm, struct st_mm_entry *entry,
                                   struct st_error *err)
 {
     const struct st_mm_header *h = &mm->header;
-    const size_t n_indices = h->is_array ? 0 : 2;
-    const size_t n_values = h->field == ST_MM_PATTERN   ? 0
-                            : h->field == ST_MM_COMPLEX ? 2
-                                                        : 1;
+    const size_t n_indices = indices_of(h);
+    const size_t n_values = values_of(h);
     double values[2] = {1.0, 0.0};
 
     if (mm->n_words != n_indices + n_values) {

@@ -196,3 +196,17 @@ double st_curve_median(size_t n, const uint64_t *sizes, const double *latency_s,
     st_sort(m, within);
     return st_median_sorted(m, within);
 }
+
+double st_curve_at(size_t n, const double *bandwidth, const double *latency_s,
+                   double wanted)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bandwidth[i] >= wanted) {
+            const double width = i > 0 ? bandwidth[i] - bandwidth[i - 1] : 0.0;
+            const double part = width > 0.0 ? (bandwidth[i] - wanted) / width : 0.0;
+            return i > 0 ? latency_s[i] - part * (latency_s[i] - latency_s[i - 1])
+                         : latency_s[0];
+        }
+    }
+    return (double)NAN;
+}

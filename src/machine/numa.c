@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -168,8 +169,10 @@ enum st_status st_memory_where(const struct st_mapping *mapping, size_t n_sample
     for (size_t begin = 0; begin < n; begin += BATCH) {
         const size_t m = n - begin < BATCH ? n - begin : BATCH;
         for (size_t i = 0; i < m; i++) {
-            /* In the middle of equal parts. */
-            const double part = ((double)(begin + i) + 0.5) / (double)n;
+            /* One in each of equal parts, at places without a common step (golden ratio), or
+             * interleaved pages would all be met on the same node. */
+            const double turn = 0.6180339887498949 * (double)(begin + i);
+            const double part = ((double)(begin + i) + turn - floor(turn)) / (double)n;
             const size_t page = (size_t)(part * (double)n_pages);
             pages[i] = (char *)mapping->base - lead + page * page_bytes;
         }

@@ -273,6 +273,13 @@ enum st_status st_topo_numa(const struct st_topo *topo, size_t *n,
             .os_index = topo->this_system ? (long)numa->os_index : -1,
             .has_cpus = st_topo_is_home(topo, numa),
             .memory_bytes = numa->attr->numanode.local_memory};
+        const hwloc_obj_t pu =
+            first_cpu >= 0 ? hwloc_get_pu_obj_by_os_index(topo->hw, (unsigned)first_cpu)
+                           : NULL;
+        const hwloc_obj_t package =
+            pu != NULL ? hwloc_get_ancestor_obj_by_type(topo->hw, HWLOC_OBJ_PACKAGE, pu)
+                       : NULL;
+        table[i].package = package != NULL ? package->logical_index : SIZE_MAX;
         table[i].nearest = table[i].has_cpus || home == NULL ? i : home->logical_index;
         (void)st_copy(table[i].kind, sizeof table[i].kind, kind_of(numa));
     }

@@ -133,9 +133,8 @@ static enum st_status compare_places(struct st_active *a)
         mine[2 * i + 1] =
             ~print; /* the maximum of the complement is that of the minimum */
     }
-    STM_TRY(a->err,
-            MPI_Allreduce(mine, most, 2 * ST_N_PLACE_KINDS, MPI_UINT64_T, MPI_MAX,
-                          a->run.comm.handle));
+    STM_TRY(a->err, MPI_Allreduce(mine, most, 2 * ST_N_PLACE_KINDS, MPI_UINT64_T, MPI_MAX,
+                                  a->run.comm.handle));
     for (size_t i = 0; i < ST_N_PLACE_KINDS; i++) {
         equal = equal && most[2 * i] == ~most[2 * i + 1];
     }

@@ -83,8 +83,9 @@ struct st_step_place {
         node_b; /**< machine node index of owner / of b (pairs); SIZE_MAX: none (job over several nodes) */
     size_t rank, rank_b; /**< world ranks (rank, pair); SIZE_MAX: none */
     size_t numa, numa_b; /**< SIZE_MAX: none */
-    double value; /**< point of a curve: in value_unit */
-    const char *value_name, *value_unit; /**< st_bench.point_name and its unit; NULL: no point */
+    double value;        /**< point of a curve: in value_unit */
+    const char *value_name,
+        *value_unit; /**< st_bench.point_name and its unit; NULL: no point */
 };
 
 /** Everything about a step that rank 0 knows before the samples come. */

@@ -84,12 +84,21 @@ static enum st_status resolve(const char *path, bool resume, char **out,
 static enum st_status keep_hosts(struct st_results *r, const struct st_machine *machine,
                                  struct st_error *err)
 {
+    char name[ST_HOST_SIZE + 24];
+
     r->hosts = st_calloc(err, machine->n_nodes, sizeof *r->hosts);
     if (r->hosts == NULL) {
         return err->code;
     }
     for (r->n_nodes = 0; r->n_nodes < machine->n_nodes; r->n_nodes++) {
-        r->hosts[r->n_nodes] = st_strdup(err, machine->nodes[r->n_nodes].host);
+        /* Pretended nodes share a host name; their labels must not. */
+        const struct st_node *node = &machine->nodes[r->n_nodes];
+        if (machine->fake_nodes) {
+            (void)st_print(name, sizeof name, "%s#%zu", node->host, r->n_nodes);
+        } else {
+            (void)st_copy(name, sizeof name, node->host);
+        }
+        r->hosts[r->n_nodes] = st_strdup(err, name);
         if (r->hosts[r->n_nodes] == NULL) {
             return err->code;
         }

@@ -20,6 +20,9 @@ bool st_report_junit(FILE *out, const struct st_file *file,
 bool st_report_figures(FILE *out, struct st_style style, const struct st_file *file,
                        const struct st_verdict *verdict);
 
+/** A metric of points (ST_POINT) as one wrapped line of the table. @return as above */
+bool st_report_curve(struct st_table *table, const struct st_file_metric *metric);
+
 /** Worst outcome of all criteria on a metric, spread included. @return false if there is none */
 bool st_metric_outcome(const struct st_verdict *verdict, size_t step, size_t metric,
                        enum st_outcome *outcome);

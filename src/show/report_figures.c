@@ -198,8 +198,15 @@ static void put_metric(struct block *b, size_t row)
     const struct st_file_metric *m = &step_of(b)->metrics[row];
 
     if (m->n_places > MOST_PLACE_ROWS) {
+        enum st_outcome unused = ST_NOT_JUDGED;
         b->place = "";
-        put_many_places(b, m, row);
+        if (m->kind != ST_POINT ||
+            st_metric_outcome(b->verdict, b->step, row, &unused)) {
+            put_many_places(b, m, row);
+        }
+        if (m->kind == ST_POINT) {
+            b->table->failed = !st_report_curve(b->table, m) || b->table->failed;
+        }
         return;
     }
     for (size_t p = 0; p < m->n_places; p++) {

@@ -350,8 +350,9 @@ static void find_interval(const double *sorted, double confidence, struct st_sum
     if (s->n >= 10 && s->lag1 > 0.0) {
         widening = sqrt((double)s->n / st_effective_n(s->n, s->lag1));
     }
-    s->ci_low = s->median - widening * (s->median - sorted[lower - 1]);
-    s->ci_high = s->median + widening * (sorted[upper - 1] - s->median);
+    /* A median lies among the data: widening stops at the extremes (a rate below 0 is none). */
+    s->ci_low = fmax(s->min, s->median - widening * (s->median - sorted[lower - 1]));
+    s->ci_high = fmin(s->max, s->median + widening * (sorted[upper - 1] - s->median));
 }
 
 static double stddev_of(size_t n, const double *values, double mean)

@@ -45,7 +45,7 @@ enum st_status multiply(struct st_matrix *m, bool overlap, double *y,
 /* test_spmv_bench.c */
 void benchmark_on_a_file(void **unused);
 void overflow_fails_the_verification(void **unused);
-void too_few_iterations_fail_the_verification(void **unused);
+void stopped_solves_fail_the_verification(void **unused);
 void failing_allocations_fail_everywhere(void **unused);
 void memory_is_as_predicted(void **unused);
 

@@ -46,6 +46,9 @@ static const struct tiny tiny[] = {
     {"stream", "size=100008B;kernels=all;stores=nontemporal;pages=small"},
     {"stream", "size=256KiB;kernels=daxpy nstream update striad"},
     {"stream", "size=64KiB;kernels=sum dot"},
+    {"stream", "size=64KiB;stores=both;kernels=all"},
+    {"stream", "size=64KiB;stores=both;kernels=triad dot"},
+    {"stream", "size=64KiB;memory=remote"},
     {"pairs", "pattern=latency"},
     {"pairs", "pattern=latency;message=0B;concurrent=yes;pairing=adjacent"},
     {"pairs", "pattern=latency;message=1000B;buffers=rotate;window=3"},
@@ -434,7 +437,7 @@ static const struct plan_row plan_rows[] = {
      GIB / 4, "cache_affected"},
     {"stream", "size=64MiB", SHAPE(1, 1, 1, 2, 0, GIB * 16), ST_OK, 0, GIB, "unknown"},
     {"stream", "kernels=all;stores=nontemporal", SHAPE(1, 1, 1, 2, 1 << 20, GIB * 16),
-     ST_OK, 0, 2 * GIB, "daxpy has no non-temporal form"},
+     ST_OK, 0, 2 * GIB, "sum, dot, update, daxpy, nstream: no non-temporal form"},
     {"stream", "kernels=sum dot;stores=nontemporal", SHAPE(1, 1, 1, 2, 1 << 20, GIB * 16),
      ST_ERR_CONFIG, 0, 0, "copy scale add triad"},
     /* The largest size asked for does not wrap around. */

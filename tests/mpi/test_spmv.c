@@ -356,7 +356,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(solver_refuses_other_matrices),
         cmocka_unit_test(benchmark_on_a_file),
         cmocka_unit_test(overflow_fails_the_verification),
-        cmocka_unit_test(too_few_iterations_fail_the_verification),
+        cmocka_unit_test(stopped_solves_fail_the_verification),
         cmocka_unit_test(failing_allocations_fail_everywhere),
         cmocka_unit_test(memory_is_as_predicted),
     };

@@ -132,7 +132,7 @@ static const struct {
     {"defaults: {layout: {fill: ^compackt}}\nsteps: [{benchmark: pairs}]\n", "fill: found 'compackt'; allowed: compact, scatter (did you mean 'compact'?)"},
     {"defaults: {required: ^2}\nsteps: [{benchmark: pairs}]\n", "required: found '2'; allowed: yes, no, true, false"},
     {"defaults: {repeat: {^maximum: 3}}\nsteps: [{benchmark: pairs}]\n", "unknown key 'maximum' in repeat; allowed: min, max, confidence, width, budget, time, deadline"},
-    {"defaults: {layout: {threads: [1, ^zero]}}\nsteps: [{benchmark: pairs}]\n", "threads: found 'zero'; allowed: a number from 1, all-cores, all-pus"},
+    {"defaults: {layout: {threads: [1, ^zero]}}\nsteps: [{benchmark: pairs}]\n", "threads: found 'zero'; allowed: a number from 1, all-cores, all-pus, per-numa, per-l3, K per-numa, K per-l3"},
     {"defaults:^\nsteps: [{benchmark: pairs}]\n", "defaults: found nothing; a map (key: value) is needed"},
     {"peaks: ^460GB/s\nsteps: [{benchmark: pairs}]\n", "peaks: found '460GB/s'; a map (key: value) is needed"},
     {"peaks: {memory: ^460.8}\nsteps: [{benchmark: pairs}]\n", "peak memory: found '460.8'; a quantity above 0 with its unit is needed, such as 460.8GB/s, 3.2Tflop/s, 200M/s, 1.2us"},

@@ -303,7 +303,8 @@ static void interval_is_widened_for_memory(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < 20; i++) {
-        values[i] = 50.0 + (double)((i / 5) % 2) + 0.01 * (double)((7 * i) % 20);
+        const double x = ((double)i - 9.5) / 3.0; /* like neighbours, far extremes */
+        values[i] = 50.0 + 0.1 * x * x * x;
         sorted[i] = values[i];
     }
     st_sort(20, sorted);
@@ -314,6 +315,22 @@ static void interval_is_widened_for_memory(void **unused)
     assert_true(stretch > 1.7);
     assert_true(near(median - s.ci_low, stretch * (median - sorted[5]), 1e-12));
     assert_true(near(s.ci_high - median, stretch * (sorted[14] - median), 1e-12));
+}
+
+static void widening_stops_at_the_extremes(void **unused)
+{
+    double values[20];
+    double scratch[20];
+    struct st_summary s;
+
+    (void)unused;
+    for (size_t i = 0; i < 20; i++) {
+        values[i] =
+            i < 10 ? 1.0 : 3.0; /* two plateaus: a wide interval, nothing outside */
+    }
+    st_summarise(20, values, 0.95, 0.02, 1, scratch, &s);
+    assert_true(s.lag1 > 0.5);
+    assert_true(near(s.ci_low, 1.0, 0.0) && near(s.ci_high, 3.0, 0.0));
 }
 
 static void interval_is_never_narrowed(void **unused)
@@ -494,6 +511,7 @@ int main(void)
         cmocka_unit_test(drifting_needs_ten_samples),
         cmocka_unit_test(lag_1),
         cmocka_unit_test(interval_is_widened_for_memory),
+        cmocka_unit_test(widening_stops_at_the_extremes),
         cmocka_unit_test(interval_is_never_narrowed),
         cmocka_unit_test(summary_of_few_samples),
         cmocka_unit_test(next_looks),
