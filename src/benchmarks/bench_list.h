@@ -1,6 +1,9 @@
 /* The one list of benchmarks: CMake reads it as source list, the registry as declarations. */
 ST_BENCH(noop)
 ST_BENCH(stream)
+ST_BENCH(stream_threads)
+ST_BENCH(numa_matrix)
+ST_BENCH(cache_bandwidth)
 ST_BENCH(latency)
 ST_BENCH(loaded_latency)
 ST_BENCH(pairs)

@@ -105,7 +105,7 @@ struct latency_state {
 static const char *const latency_page_words[] = {"small", "huge", "both", NULL};
 static const char *const latency_orders[] = {"random", "inpage", NULL};
 static const char *const latency_chain_words[] = {"1", "2", "4", "8", "16", NULL};
-static const char *const latency_cell_words[] = {"local", "remote", "all", NULL};
+static const char *const latency_cell_words[] = {"local", "remote", "every", NULL};
 
 static const struct st_param params[] = {
     ST_PARAM_BYTES_AUTO(latency_params, size, "auto", 256, 0x1p48,

@@ -2,6 +2,7 @@
 
 #include "src/base/mem.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -24,17 +25,15 @@ static uint64_t load_u64(const unsigned char *bytes)
 {
     uint64_t value = 0;
 
-    for (unsigned i = 0; i < 8; i++) {
-        value |= (uint64_t)bytes[i] << (8 * i);
-    }
-    return value;
+    memcpy(&value, bytes, sizeof value);
+    return le64toh(value);
 }
 
 static void store_u64(unsigned char *bytes, uint64_t value)
 {
-    for (unsigned i = 0; i < 8; i++) {
-        bytes[i] = (unsigned char)(value >> (8 * i));
-    }
+    const uint64_t stored = htole64(value);
+
+    memcpy(bytes, &stored, sizeof stored);
 }
 
 /* n is a multiple of 32 */

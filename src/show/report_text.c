@@ -5,6 +5,7 @@
 #include "src/show/report.h"
 
 #include "src/base/text.h"
+#include "src/show/published.h"
 #include "src/show/utf8.h"
 
 #include <string.h>
@@ -241,6 +242,7 @@ bool st_report_text(FILE *out, struct st_style style, const struct st_file *file
     whole = st_report_figures(out, style, file, verdict) && whole;
     whole = put_criteria(out, style, file, verdict) && whole;
     put_outliers(out, style, verdict);
+    whole = st_report_published(out, style, file) && whole;
     put_verdict(out, style, verdict);
     return whole;
 }

@@ -32,8 +32,8 @@
 enum {
     KILLS = 50,
     FLIPS = 500,
-    STEPS = 40,
-    SOME_STEPS = 15
+    STEPS = 20,
+    SOME_STEPS = 8
 };
 
 struct scene {
@@ -264,7 +264,7 @@ static void a_file_size_limit_is_an_error(void **state)
 {
     const struct scene *s = *state;
 
-    for (rlim_t limit = 0; limit < 700000; limit += 23456) {
+    for (rlim_t limit = 0; limit < 700000; limit += 45678) {
         struct starved starved;
         run_starved(s->path, limit, &starved);
         check_starved(s->path, &starved);
@@ -281,7 +281,7 @@ static void a_full_disk_is_an_error(void **state)
         skip();
     }
     umount2(s->folder, MNT_DETACH);
-    for (unsigned kib = 4; kib < 800; kib += 52) {
+    for (unsigned kib = 4; kib < 800; kib += 97) {
         struct starved starved;
         char options[32];
         snprintf(options, sizeof options, "size=%uk", kib);
@@ -334,7 +334,7 @@ static void flipped_bytes_are_found(void **state)
     char *bytes = NULL;
     uint64_t x = 1;
 
-    assert_int_equal(append(s->path, false, 2, -1, &err), ST_OK);
+    assert_int_equal(append(s->path, false, 1, -1, &err), ST_OK);
     bytes = load(s->path, &n);
     for (unsigned k = 0; k < FLIPS; k++) {
         x = x * 6364136223846793005U + 1442695040888963407U; /* Knuth's MMIX generator */

@@ -1,0 +1,10 @@
+# data/published_systems.csv as C, so that the program needs no file beside it.
+set(st_published_csv ${PROJECT_SOURCE_DIR}/data/published_systems.csv)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${st_published_csv})
+file(READ ${st_published_csv} st_published_text)
+string(REGEX REPLACE "\n+$" "" st_published_text "${st_published_text}")
+string(REPLACE "\\" "\\\\" st_published_text "${st_published_text}")
+string(REPLACE "\"" "\\\"" st_published_text "${st_published_text}")
+string(REPLACE "\n" "\",\n    \"" st_published_text "${st_published_text}")
+set(st_published_source ${PROJECT_BINARY_DIR}/generated/published_systems.c)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/published_systems.c.in ${st_published_source} @ONLY)
