@@ -150,8 +150,12 @@ test)
   build release build
   build asan build-asan
   mpi_environment
-  export ASAN_OPTIONS=fast_unwind_on_malloc=0
-  ctest --preset release
+  failed=0
+  say "unit and MPI tests under the sanitizers"
+  ctest --preset asan || failed=1
+  say "all tests"
+  ctest --preset release || failed=1
+  exit "$failed"
   ;;
 -h | --help | help)
   usage

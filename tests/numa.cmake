@@ -8,3 +8,4 @@ st_add_mpi_test(numa_matrix SOURCES mpi/test_numa_matrix.c numa/fake_memory.c
 foreach(n 1 2) # more threads than cores: waiting ones must not spin
   set_property(TEST mpi.numa_matrix.${n} APPEND PROPERTY ENVIRONMENT "OMP_WAIT_POLICY=passive")
 endforeach()
+st_add_unit_test(published SOURCES unit/test_published.c LINK st_show st_record st_base m)

@@ -125,7 +125,7 @@ static const struct st_param params[] = {
     ST_PARAM_SET(latency_params, chains, latency_chain_words, "1",
                  "independent chases at once, of one size: memory-level parallelism"),
     ST_PARAM_CHOICE(latency_params, cells, latency_cell_words, "local",
-                    "remote, all: from each CPU NUMA node to each (other) memory node"),
+                    "remote, every: from each CPU NUMA node to each (other) memory node"),
 };
 
 #define LATENCY_RANK(name, unit, better, help)                                           \

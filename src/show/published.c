@@ -165,8 +165,9 @@ bool st_published_read(const char *line, struct st_published *out)
     out->cores = (double)NAN;
     (void)st_parse_double(fields[F_SOCKETS], &out->sockets);
     (void)st_parse_double(fields[F_CORES], &out->cores);
-    out->value =
-        st_parse_double(fields[F_VALUE], &value) ? value * scale_of(fields[F_UNIT]) : NAN;
+    out->value = st_parse_double(fields[F_VALUE], &value)
+                     ? value * scale_of(fields[F_UNIT])
+                     : (double)NAN;
     (void)st_copy(out->system, sizeof out->system, fields[F_SYSTEM]);
     (void)st_copy(out->metric, sizeof out->metric, fields[F_METRIC]);
     (void)st_copy(out->unit, sizeof out->unit, fields[F_UNIT]);
