@@ -165,7 +165,8 @@ static struct range part_of(const struct stk_split *split, size_t t)
 
 void stk_fill(const struct stk_split *split, double value, double *a)
 {
-#pragma omp parallel for default(none) shared(split, value, a) schedule(static)
+#pragma omp parallel for default(none) shared(split, value, a)                           \
+    schedule(static) if (split->n_parts > 1)
     for (size_t t = 0; t < split->n_parts; t++) {
         for (size_t i = split->start[t]; i < split->start[t + 1]; i++) {
             a[i] = value;
@@ -176,7 +177,8 @@ void stk_fill(const struct stk_split *split, double value, double *a)
 void stk_fill_random(const struct stk_split *split, uint64_t seed, uint64_t first,
                      double *a)
 {
-#pragma omp parallel for default(none) shared(split, seed, first, a) schedule(static)
+#pragma omp parallel for default(none) shared(split, seed, first, a)                     \
+    schedule(static) if (split->n_parts > 1)
     for (size_t t = 0; t < split->n_parts; t++) {
         for (size_t i = split->start[t]; i < split->start[t + 1]; i++) {
             a[i] = stk_random_unit(seed, first + i);
@@ -187,7 +189,8 @@ void stk_fill_random(const struct stk_split *split, uint64_t seed, uint64_t firs
 void stk_copy(const struct stk_split *split, const double *restrict a,
               double *restrict out)
 {
-#pragma omp parallel for default(none) shared(split, a, out) schedule(static)
+#pragma omp parallel for default(none) shared(split, a, out)                             \
+    schedule(static) if (split->n_parts > 1)
     for (size_t t = 0; t < split->n_parts; t++) {
         for (size_t i = split->start[t]; i < split->start[t + 1]; i++) {
             out[i] = a[i];
@@ -202,7 +205,7 @@ double stk_dot(const struct stk_split *split, const double *a, const double *b,
     double sum = 0.0;
 
 #pragma omp parallel for default(none) shared(split, a, b, partial, loops)               \
-    schedule(static)
+    schedule(static) if (split->n_parts > 1)
     for (size_t t = 0; t < split->n_parts; t++) {
         partial[t * STK_PARTIAL] = loops->dot(part_of(split, t), a, b);
     }
@@ -217,7 +220,8 @@ void stk_axpy(const struct stk_split *split, double alpha, const double *restric
 {
     const struct loops *loops = loops_of_this_cpu();
 
-#pragma omp parallel for default(none) shared(split, alpha, x, y, loops) schedule(static)
+#pragma omp parallel for default(none) shared(split, alpha, x, y, loops)                 \
+    schedule(static) if (split->n_parts > 1)
     for (size_t t = 0; t < split->n_parts; t++) {
         loops->axpy(part_of(split, t), alpha, x, y);
     }
@@ -229,7 +233,8 @@ void stk_cg_update(const struct stk_cg *cg, double alpha, double *rr, double *rz
 
     *rr = 0.0;
     *rz = 0.0;
-#pragma omp parallel for default(none) shared(cg, alpha, loops) schedule(static)
+#pragma omp parallel for default(none) shared(cg, alpha, loops)                          \
+    schedule(static) if (cg->split.n_parts > 1)
     for (size_t t = 0; t < cg->split.n_parts; t++) {
         loops->update(part_of(&cg->split, t), cg, alpha, cg->partial + t * STK_PARTIAL);
     }
@@ -243,7 +248,8 @@ void stk_cg_direction(const struct stk_cg *cg, double beta)
 {
     const struct loops *loops = loops_of_this_cpu();
 
-#pragma omp parallel for default(none) shared(cg, beta, loops) schedule(static)
+#pragma omp parallel for default(none) shared(cg, beta, loops)                           \
+    schedule(static) if (cg->split.n_parts > 1)
     for (size_t t = 0; t < cg->split.n_parts; t++) {
         loops->direction(part_of(&cg->split, t), cg, beta);
     }

@@ -39,8 +39,7 @@ enum st_status stm_circle_barrier(const struct stm_circle *circle, struct st_err
 {
     for (size_t step = 1; step < circle->n; step *= 2) {
         const size_t to = circle->rank[(circle->self + step) % circle->n];
-        const size_t from =
-            circle->rank[(circle->self + circle->n - step) % circle->n];
+        const size_t from = circle->rank[(circle->self + circle->n - step) % circle->n];
         MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 
         STM_TRY(err, MPI_Irecv(NULL, 0, MPI_BYTE, (int)from, STM_TAG_SETUP, circle->comm,

@@ -9,3 +9,4 @@ foreach(n 1 2) # more threads than cores: waiting ones must not spin
   set_property(TEST mpi.numa_matrix.${n} APPEND PROPERTY ENVIRONMENT "OMP_WAIT_POLICY=passive")
 endforeach()
 st_add_unit_test(published SOURCES unit/test_published.c LINK st_show st_record st_base m)
+st_add_mpi_test(place_info SOURCES mpi/test_place_info.c LINK st_measure st_machine m RANKS 1 2 3)

@@ -13,6 +13,7 @@ target_link_libraries(test_record PRIVATE HDF5::HDF5)
 
 st_add_unit_test(record_faults SOURCES unit/test_record_faults.c ${record_fixture} LINK st_record)
 target_link_libraries(test_record_faults PRIVATE HDF5::HDF5)
+set_tests_properties(unit.record_faults PROPERTIES TIMEOUT 400)
 
 st_add_unit_test(record_format SOURCES unit/test_record_format.c ${record_fixture} LINK st_record)
 

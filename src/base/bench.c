@@ -101,12 +101,9 @@ const char *st_better_word(enum st_better better)
 
 const char *st_place_word(enum st_place_kind kind)
 {
-    static const char *const words[] = {[ST_JOB] = "job",
-                                        [ST_NODE] = "node",
-                                        [ST_RANK] = "rank",
-                                        [ST_PAIR] = "pair",
-                                        [ST_NUMA] = "numa",
-                                        [ST_POINT] = "point"};
+    static const char *const words[] = {
+        [ST_JOB] = "job",   [ST_NODE] = "node", [ST_RANK] = "rank",
+        [ST_PAIR] = "pair", [ST_NUMA] = "numa", [ST_POINT] = "point"};
 
     return (size_t)kind < ST_COUNT(words) ? words[kind] : "unknown";
 }

@@ -134,7 +134,8 @@ struct st_shape {
                                      the participating PUs of the busiest node; 0: unknown */
     uint64_t memory_bytes; /**< allowed on the smallest node, whole node */
     bool oversubscribed;
-    size_t n_numa; /**< NUMA nodes of the participating node that has fewest; 0: unknown */
+    size_t
+        n_numa; /**< NUMA nodes of the participating node that has fewest; 0: unknown */
 };
 
 /** One NUMA node of this rank's node, CPU-less ones included; numbered as hwloc does (logical). */
@@ -143,8 +144,9 @@ struct st_numa_node {
     bool has_cpus;         /**< false: memory only (HBM, CXL, GPU memory) */
     uint64_t memory_bytes; /**< 0: CPUs without memory */
     char kind[16];         /**< "DRAM", "HBM", "CXL", "GPU", "unknown" */
-    size_t nearest;        /**< logical number of the nearest node with CPUs (itself if it has) */
-    size_t package;        /**< of its CPUs, or of those nearest; SIZE_MAX: none or unknown */
+    size_t
+        nearest; /**< logical number of the nearest node with CPUs (itself if it has) */
+    size_t package; /**< of its CPUs, or of those nearest; SIZE_MAX: none or unknown */
 };
 
 /** Where one thread of this rank sits; SIZE_MAX / -1: unknown. */
@@ -169,7 +171,7 @@ struct st_place_info {
     const struct st_numa_node *numa_nodes;  /**< [n_numa] borrowed */
     const struct st_thread_place *threads;  /**< [n_threads] borrowed */
     uint64_t l1d_bytes, l2_bytes, l3_bytes; /**< one instance of each; 0: unknown */
-    bool llc_plausible;    /**< false: the sizes above are hidden or absurd */
+    bool llc_plausible; /**< false: the sizes above are hidden or absurd */
 };
 
 /** Prediction of plan(). */
@@ -209,7 +211,8 @@ struct st_bench {
     const struct st_param *params;
     size_t n_metrics;
     const struct st_metric *metrics;
-    const char *point_name; /**< what curves (ST_POINT) run over, "size"; NULL: no curve */
+    const char
+        *point_name; /**< what curves (ST_POINT) run over, "size"; NULL: no curve */
     const char *point_unit; /**< UDUNITS base unit of their values */
     size_t params_size, state_size;
 

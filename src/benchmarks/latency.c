@@ -17,6 +17,7 @@
 #include "src/base/mem.h"
 #include "src/base/units.h"
 #include "src/benchmarks/part_chase.h"
+#include "src/benchmarks/part_chase_cells.h"
 #include "src/measure/run.h"
 
 #include <math.h>
@@ -36,12 +37,10 @@ enum latency_pages {
 enum latency_cells {
     LATENCY_LOCAL,
     LATENCY_REMOTE,
-    LATENCY_ALL
+    LATENCY_EVERY
 };
 enum {
-    N_CHAIN_COUNTS = 5,
-    MOST_NUMA = 256,
-    NUMA_WORDS = MOST_NUMA / 64
+    N_CHAIN_COUNTS = 5
 };
 
 enum {
@@ -83,13 +82,6 @@ struct latency_params {
     uint32_t pages, order, chains, cells;
 };
 
-/* One CPU NUMA node to one memory NUMA node, measured by this rank. */
-struct latency_cell {
-    size_t place;
-    size_t thread; /* on the CPU node */
-    size_t memory; /* set of the memory node */
-};
-
 struct latency_state {
     size_t n_sizes;
     uint64_t sizes[ST_SWEEP_MAX];
@@ -97,7 +89,7 @@ struct latency_state {
     size_t n_sets;
     struct st_chase_set *sets; /* page sizes, or memory nodes */
     size_t n_cells;
-    struct latency_cell *cells; /* [n_cells] of this rank */
+    struct st_chase_cell *cells; /* [n_cells] of this rank */
     uint64_t told[ST_CACHE_LEVELS];
     uint64_t n_warm_lines;
 };
@@ -128,60 +120,50 @@ static const struct st_param params[] = {
                     "remote, every: from each CPU NUMA node to each (other) memory node"),
 };
 
-#define LATENCY_RANK(name, unit, better, help)                                           \
-    {                                                                                    \
-        name, unit, better, ST_RANK, ST_GIVEN, 0, help                                   \
-    }
+/* clang-format off */
+#define LATENCY_RANK(name, unit, better, help) \
+    {name, unit, better, ST_RANK, ST_GIVEN, 0, help}
+#define LATENCY_LEVEL(level, which)                                                      \
+    [M_L1 + (level) - 1] = LATENCY_RANK("l" #level "_latency", "s", ST_LOWER,            \
+        "median over sizes of 1/4 to 3/4 of the " which "-level cache"),                 \
+    [M_L1_SIZE + (level) - 1] = LATENCY_RANK("l" #level "_size", "byte", ST_NEITHER,     \
+        "end of the " which " level as the curve shows it"),                             \
+    [M_L1_TOLD + (level) - 1] = LATENCY_RANK("l" #level "_size_told", "byte", ST_NEITHER,\
+        which "-level cache as the system tells it")
+#define LATENCY_STEP(i, k) \
+    [M_STEP_1 + (i)] = LATENCY_RANK("step_" #k, "s", ST_LOWER, \
+        "time of one load of each of the chains, " #k " in number")
 
 static const struct st_metric metrics[] = {
     [M_CURVE] = {"latency_by_size", "s", ST_LOWER, ST_POINT, ST_GIVEN, 0,
-                 "time of one load of the chase"},
+        "time of one load of the chase"},
     [M_LATENCY] = LATENCY_RANK("latency", "s", ST_LOWER, "time of one load of the chase"),
     [M_LATENCY_HUGE] = LATENCY_RANK("latency_huge", "s", ST_LOWER,
-                                    "time of one load, memory in 2 MiB pages"),
-    [M_TLB_COST] =
-        LATENCY_RANK("tlb_cost", "s", ST_NEITHER,
-                     "what 4 KiB pages cost over 2 MiB pages: difference of the two"),
-    [M_L1] = LATENCY_RANK("l1_latency", "s", ST_LOWER,
-                          "median over sizes of 1/4 to 3/4 of the first-level cache"),
-    [M_L2] = LATENCY_RANK("l2_latency", "s", ST_LOWER,
-                          "median over sizes of 1/4 to 3/4 of the second-level cache"),
-    [M_L3] = LATENCY_RANK("l3_latency", "s", ST_LOWER,
-                          "median over sizes of 1/4 to 3/4 of the third-level cache"),
+        "time of one load, memory in 2 MiB pages"),
+    [M_TLB_COST] = LATENCY_RANK("tlb_cost", "s", ST_NEITHER,
+        "what 4 KiB pages cost over 2 MiB pages: difference of the two"),
+    LATENCY_LEVEL(1, "first"),
+    LATENCY_LEVEL(2, "second"),
+    LATENCY_LEVEL(3, "third"),
     [M_DRAM] = LATENCY_RANK("dram_latency", "s", ST_LOWER,
-                            "median over sizes of 4 x the caches and more"),
-    [M_L1_SIZE] = LATENCY_RANK("l1_size", "byte", ST_NEITHER,
-                               "end of the first level as the curve shows it"),
-    [M_L2_SIZE] = LATENCY_RANK("l2_size", "byte", ST_NEITHER,
-                               "end of the second level as the curve shows it"),
-    [M_L3_SIZE] = LATENCY_RANK("l3_size", "byte", ST_NEITHER,
-                               "end of the third level as the curve shows it"),
-    [M_L1_TOLD] = LATENCY_RANK("l1_size_told", "byte", ST_NEITHER,
-                               "first-level cache as the system tells it"),
-    [M_L2_TOLD] = LATENCY_RANK("l2_size_told", "byte", ST_NEITHER,
-                               "second-level cache as the system tells it"),
-    [M_L3_TOLD] = LATENCY_RANK("l3_size_told", "byte", ST_NEITHER,
-                               "third-level cache as the system tells it"),
-    [M_STEP_1] = LATENCY_RANK("step_1", "s", ST_LOWER, "one load of one chain"),
-    [M_STEP_1 + 1] =
-        LATENCY_RANK("step_2", "s", ST_LOWER, "one load of each of 2 chains"),
-    [M_STEP_1 + 2] =
-        LATENCY_RANK("step_4", "s", ST_LOWER, "one load of each of 4 chains"),
-    [M_STEP_1 + 3] =
-        LATENCY_RANK("step_8", "s", ST_LOWER, "one load of each of 8 chains"),
-    [M_STEP_16] = LATENCY_RANK("step_16", "s", ST_LOWER, "one load of each of 16 chains"),
+        "median over sizes of 4 x the caches and more"),
+    LATENCY_STEP(0, 1),
+    LATENCY_STEP(1, 2),
+    LATENCY_STEP(2, 4),
+    LATENCY_STEP(3, 8),
+    LATENCY_STEP(4, 16),
     [M_MLP] = LATENCY_RANK("mlp", "1", ST_HIGHER,
-                           "memory-level parallelism: largest k x step_1 / step_k"),
+        "memory-level parallelism: largest k x step_1 / step_k"),
     [M_CELL] = {"cell_latency", "s", ST_LOWER, ST_NUMA, ST_GIVEN, 0,
-                "time of one load from this CPU node to this memory node"},
+        "time of one load from this CPU node to this memory node"},
     [M_CELL_PLACED] = {"cell_pages_placed", "1", ST_HIGHER, ST_NUMA, ST_GIVEN, 0,
-                       "share of sampled pages on that memory node; -1: unknown"},
-    [M_PAGES_PLACED] =
-        LATENCY_RANK("pages_local", "1", ST_HIGHER,
-                     "share of sampled pages on the NUMA node of the CPU; -1: unknown"),
+        "share of sampled pages on that memory node; -1: unknown"},
+    [M_PAGES_PLACED] = LATENCY_RANK("pages_local", "1", ST_HIGHER,
+        "share of sampled pages on the NUMA node of the CPU; -1: unknown"),
     [M_PAGES_HUGE] = LATENCY_RANK("pages_huge", "1", ST_HIGHER,
-                                  "share of the memory in 2 MiB pages; -1: unknown"),
+        "share of the memory in 2 MiB pages; -1: unknown"),
 };
+/* clang-format on */
 
 static bool latency_is_sweep(const struct latency_params *p)
 {
@@ -321,7 +303,7 @@ static void latency_notes(const struct latency_params *p, const struct st_shape 
         (void)snprintf(need->notes, sizeof need->notes,
                        "the sweep ends at %s, below 4 x the caches: no DRAM latency",
                        st_format_quantity(text, sizeof text, (double)largest, "byte"));
-    } else if (p->cells != LATENCY_LOCAL) {
+    } else if (p->cells != LATENCY_LOCAL && shape->n_numa == 0) {
         (void)snprintf(need->notes, sizeof need->notes,
                        "memory is per NUMA node with memory; two are assumed here");
     }
@@ -341,6 +323,12 @@ static enum st_status latency_plan(const void *parameters, const struct st_shape
     if (latency_check(p, err) != ST_OK) {
         return err->code;
     }
+    if (p->cells != LATENCY_LOCAL && shape->n_numa == 1) {
+        return st_fail(
+            err, ST_ERR_UNSUPPORTED,
+            "latency: cells other than local need two NUMA nodes on each node, "
+            "one has 1");
+    }
     const size_t n = latency_sizes(p, largest, sizes);
     if (n == 0) {
         return st_fail(err, ST_ERR_STEP,
@@ -356,7 +344,10 @@ static enum st_status latency_plan(const void *parameters, const struct st_shape
     }
     const struct st_chase_wish wish =
         latency_wish(p, n, sizes, p->pages != LATENCY_SMALL, -1);
-    const uint64_t n_sets = p->pages == LATENCY_BOTH || p->cells != LATENCY_LOCAL ? 2 : 1;
+    const uint64_t n_numa = shape->n_numa > 0 ? shape->n_numa : 2;
+    const uint64_t n_sets = p->cells != LATENCY_LOCAL  ? n_numa
+                            : p->pages == LATENCY_BOTH ? 2
+                                                       : 1;
     need->bytes_per_rank = n_sets * st_chase_bytes(&wish) + st_chase_extra_bytes(&wish);
     /* 0.5 us per load: slower than any local memory; a fourth of the sizes is in DRAM */
     need->seconds_per_repetition = 0.5e-6 * (double)p->accesses *
@@ -373,112 +364,6 @@ static long latency_own_node(const struct st_place_info *place)
     return place->numa_nodes != NULL && place->numa < place->n_numa
                ? place->numa_nodes[place->numa].os_index
                : -1;
-}
-
-/* What each rank tells the others of its NUMA nodes. */
-struct latency_numa {
-    uint64_t node;             /* of the group */
-    uint64_t cpus[NUMA_WORDS]; /* nodes with a thread of this rank */
-    uint64_t memory[NUMA_WORDS];
-};
-
-static bool bit(const uint64_t *words, size_t i)
-{
-    return (words[i / 64] >> (i % 64) & 1U) != 0;
-}
-
-static void latency_tell(const struct st_place_info *place, struct latency_numa *out)
-{
-    *out = (struct latency_numa){.node = place->node};
-    for (size_t i = 0; i < place->n_numa && i < MOST_NUMA; i++) {
-        out->memory[i / 64] |= (uint64_t)(place->numa_nodes[i].memory_bytes > 0)
-                               << (i % 64);
-    }
-    for (size_t t = 0; t < place->n_threads; t++) {
-        const size_t i = place->threads[t].numa;
-        if (i < MOST_NUMA) {
-            out->cpus[i / 64] |= (uint64_t)1 << (i % 64);
-        }
-    }
-}
-
-/* A CPU node that several ranks sit on belongs to the first of them. */
-static void latency_divide(size_t n, struct latency_numa *all)
-{
-    for (size_t r = 1; r < n; r++) {
-        for (size_t before = 0; before < r; before++) {
-            for (size_t w = 0; all[before].node == all[r].node && w < NUMA_WORDS; w++) {
-                all[r].cpus[w] &= ~all[before].cpus[w];
-            }
-        }
-    }
-}
-
-static bool latency_is_cell(const struct latency_params *p, const struct latency_numa *of,
-                            size_t i, size_t j)
-{
-    return bit(of->cpus, i) && bit(of->memory, j) && (p->cells == LATENCY_ALL || i != j);
-}
-
-/* First thread of this rank on CPU node @p numa. */
-static size_t latency_thread_on(const struct st_place_info *place, size_t numa)
-{
-    size_t t = 0;
-
-    while (t + 1 < place->n_threads && place->threads[t].numa != numa) {
-        t++;
-    }
-    return t;
-}
-
-/* All cells of the group in order of ranks; @p places NULL: only count. */
-static size_t latency_list_cells(const struct st_run *run, const struct latency_numa *all,
-                                 struct st_place *places, struct latency_state *s)
-{
-    const struct latency_params *p = run->params;
-    size_t n = 0;
-
-    s->n_cells = 0;
-    for (size_t r = 0; r < (size_t)run->comm.n_ranks; r++) {
-        for (size_t i = 0; i < MOST_NUMA; i++) {
-            for (size_t j = 0; bit(all[r].cpus, i) && j < MOST_NUMA; j++) {
-                if (!latency_is_cell(p, &all[r], i, j)) {
-                    continue;
-                }
-                if (places != NULL) {
-                    places[n] = (struct st_place){.owner = r, .a = i, .b = j};
-                    if (r == (size_t)run->comm.rank) {
-                        s->cells[s->n_cells] =
-                            (struct latency_cell){n, latency_thread_on(run->place, i), j};
-                    }
-                }
-                s->n_cells += r == (size_t)run->comm.rank ? 1 : 0;
-                n++;
-            }
-        }
-    }
-    return n;
-}
-
-static enum st_status latency_set_cells(struct st_run *run,
-                                        const struct latency_numa *all,
-                                        struct latency_state *s)
-{
-    const size_t n = latency_list_cells(run, all, NULL, s);
-
-    if (n == 0) {
-        return st_fail(&run->err, ST_ERR_UNSUPPORTED,
-                       "latency: no memory node is remote from the CPUs of this step");
-    }
-    struct st_place *places = st_calloc(&run->err, n, sizeof *places);
-    s->cells = st_calloc(&run->err, s->n_cells, sizeof *s->cells);
-    enum st_status rc = run->err.code;
-    if (places != NULL && s->cells != NULL) {
-        (void)latency_list_cells(run, all, places, s);
-        rc = st_set_places(run, ST_NUMA, n, places);
-    }
-    st_free(places);
-    return rc;
 }
 
 /* A set of its own for each memory node that a cell of this rank asks for. */
@@ -509,37 +394,10 @@ static enum st_status latency_make_cells(struct st_run *run, struct latency_stat
 
 static enum st_status latency_prepare_cells(struct st_run *run, struct latency_state *s)
 {
-    const struct st_place_info *place = run->place;
-    const size_t n_ranks = (size_t)run->comm.n_ranks;
-    struct latency_numa mine = {0};
-    const bool known = place->n_numa > 1 && place->n_numa <= MOST_NUMA &&
-                       place->numa_nodes != NULL && place->threads != NULL;
-    int all_know = 0;
+    const struct latency_params *p = run->params;
+    const enum st_status rc =
+        st_chase_cells_create(run, p->cells == LATENCY_EVERY, &s->n_cells, &s->cells);
 
-    STM_TRY(&run->err, MPI_Allreduce(&(int){known ? 1 : 0}, &all_know, 1, MPI_INT,
-                                     MPI_MIN, run->comm.handle));
-    if (all_know == 0) {
-        return st_fail(
-            &run->err, ST_ERR_UNSUPPORTED,
-            "latency: cells other than local need two NUMA nodes on each node, "
-            "this one has %zu",
-            place->n_numa > 0 ? place->n_numa : (size_t)1);
-    }
-    struct latency_numa *all = st_calloc(&run->err, n_ranks, sizeof *all);
-    const enum st_status allocated = all == NULL ? run->err.code : ST_OK;
-    int all_fine = 0;
-    STM_TRY(&run->err, MPI_Allreduce(&(int){allocated == ST_OK ? 1 : 0}, &all_fine, 1,
-                                     MPI_INT, MPI_MIN, run->comm.handle));
-    if (all_fine == 0) {
-        st_free(all);
-        return allocated; /* the failing rank's error becomes everybody's */
-    }
-    latency_tell(place, &mine);
-    STM_TRY(&run->err, MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine,
-                                     MPI_BYTE, run->comm.handle));
-    latency_divide(n_ranks, all);
-    enum st_status rc = latency_set_cells(run, all, s);
-    st_free(all);
     return rc == ST_OK ? latency_make_cells(run, s) : rc;
 }
 
@@ -703,7 +561,7 @@ static void latency_run_chains(struct st_run *run, struct latency_state *s)
 
 /* By the thread that sits on the cell's CPU node; the others wait at the end of the region. */
 static void latency_run_cell(struct st_run *run, struct latency_state *s,
-                             const struct latency_cell *cell)
+                             const struct st_chase_cell *cell)
 {
     struct st_chase_set *set = &s->sets[cell->memory];
     double latency_s = 0.0;
@@ -789,6 +647,8 @@ static enum st_status latency_verify(struct st_run *run, void *state,
         if (s->sets[i].placed >= 0.0) {
             st_check_true(check, s->sets[i].placed >= latency_placed_share,
                           "pages on the wanted NUMA node: fewer than 99 %");
+        } else if (run->place->n_numa != 1) {
+            st_doubt(run, "the system does not tell on which NUMA nodes the memory is");
         }
     }
     if (p->pages != LATENCY_SMALL) {

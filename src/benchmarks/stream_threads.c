@@ -273,7 +273,7 @@ static enum st_status stream_threads_run(struct st_run *run, void *state)
     const size_t row = ROWS * run->section;
     double x[ST_MAX_COUNTS];
     double y[ST_MAX_COUNTS];
-    struct st_knee knee = {.at = NAN, .plateau = NAN};
+    struct st_knee knee = {.at = (double)NAN, .plateau = (double)NAN};
 
     if (run->section == N_SECTIONS) {
         st_record(run->rec, M_PLACED, rank,

@@ -9,10 +9,15 @@
 
 /** The option rows that `run` and `check` share. */
 #define ST_OPTION_SET                                                                    \
-    {"set", 0, "KEY=VALUE", true,                                                        \
-     "change the config: dotted path, e.g. steps.0.parameters.size=1MiB"}
+    {                                                                                    \
+        "set", 0, "KEY=VALUE", true,                                                     \
+            "change the config: dotted path, e.g. steps.0.parameters.size=1MiB"          \
+    }
 #define ST_OPTION_ONLY                                                                   \
-    {"only", 0, "STEP", true, "only this step: its name, or a benchmark's; may be repeated"}
+    {                                                                                    \
+        "only", 0, "STEP", true,                                                         \
+            "only this step: its name, or a benchmark's; may be repeated"                \
+    }
 
 /** Read and parse in this process alone. Local. @p plan owned by the caller. */
 enum st_status st_config_load(const struct st_arguments *arguments, struct st_plan **plan,

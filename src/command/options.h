@@ -9,7 +9,11 @@
 
 /* The command line: one table per command gives parsing, help and suggestions. Local. */
 
-enum { ST_MAX_OPTIONS = 12, ST_MAX_VALUES = 64, ST_MAX_OPERANDS = 4 };
+enum {
+    ST_MAX_OPTIONS = 12,
+    ST_MAX_VALUES = 64,
+    ST_MAX_OPERANDS = 4
+};
 
 struct st_option {
     const char *name;  /**< without dashes */
@@ -38,7 +42,7 @@ struct st_command {
     const char *operands; /**< "CONFIG", "[FILE]" … for the usage line, "" if none */
     size_t min_operands, max_operands;
     const char *summary;
-    const char *details;  /**< paragraphs of the command's help */
+    const char *details; /**< paragraphs of the command's help */
     size_t n_options;
     const struct st_option *options;
     /** @return the exit status; messages are already printed */

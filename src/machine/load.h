@@ -15,14 +15,14 @@
  */
 
 struct st_loaded {
-    struct st_topo *topo; /**< NULL: hwloc failed, only the affinity mask is known */
-    struct st_cpus cpus;  /**< usable CPUs */
+    struct st_topo *topo;      /**< NULL: hwloc failed, only the affinity mask is known */
+    struct st_cpus cpus;       /**< usable CPUs */
     size_t n_numa;             /**< 0: not known */
     struct st_numa_node *numa; /**< [n_numa]; owned */
-    struct st_node node;  /**< without leader, n_ranks and class */
-    char *usable;         /**< CPU list; owned */
-    char reason[160];     /**< which of allowed, affinity, launcher cut it */
-    char *signature;      /**< nodes with equal texts may be compared; owned */
+    struct st_node node;       /**< without leader, n_ranks and class */
+    char *usable;              /**< CPU list; owned */
+    char reason[160];          /**< which of allowed, affinity, launcher cut it */
+    char *signature;           /**< nodes with equal texts may be compared; owned */
 };
 
 /**

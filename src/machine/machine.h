@@ -120,8 +120,8 @@ struct st_layout {
     struct stm_comm group; /**< ranks of this rank's group; null handle on sleepers */
     size_t group_index, n_groups;
     struct st_shape shape;
-    struct st_place_info place; /**< active ranks only */
-    size_t *node_of_group_rank; /**< backing store of place.node_of */
+    struct st_place_info place;            /**< active ranks only */
+    size_t *node_of_group_rank;            /**< backing store of place.node_of */
     struct st_thread_place *thread_places; /**< backing store of place.threads */
     size_t n_active;
     size_t *

@@ -261,24 +261,47 @@ enum st_status st_finish_clocks(struct st_active *a)
     return outcome->n_repetitions > 0 ? tell_of_dropped(a) : ST_OK;
 }
 
+/* The text of the lowest rank that has one, on all ranks; *from is INT_MAX if none has. */
+static enum st_status lowest_text(struct st_active *a, char *text, int size, int *from)
+{
+    const struct stm_comm *step = &a->layout->step;
+    const int mine = text[0] != '\0' ? step->rank : INT_MAX;
+
+    STM_TRY(a->err, MPI_Allreduce(&mine, from, 1, MPI_INT, MPI_MIN, step->handle));
+    if (*from != INT_MAX) {
+        STM_TRY(a->err, MPI_Bcast(text, size, MPI_CHAR, *from, step->handle));
+    }
+    return ST_OK;
+}
+
 /* A benchmark's own doubt about its memory (st_doubt()) counts like an unproved thread. */
 static enum st_status tell_of_doubt(struct st_active *a)
 {
-    const struct stm_comm *step = &a->layout->step;
-    char text[sizeof a->rec.doubt] = "";
-    const int mine = a->rec.doubt[0] != '\0' ? step->rank : INT_MAX;
-    int lowest = INT_MAX;
+    char text[sizeof a->rec.doubt];
+    int from = INT_MAX;
 
-    STM_TRY(a->err, MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, step->handle));
-    if (lowest == INT_MAX) {
-        return ST_OK;
-    }
     memcpy(text, a->rec.doubt, sizeof text);
-    STM_TRY(a->err, MPI_Bcast(text, (int)sizeof text, MPI_CHAR, lowest, step->handle));
+    const enum st_status rc = lowest_text(a, text, (int)sizeof text, &from);
+    if (rc != ST_OK || from == INT_MAX) {
+        return rc;
+    }
     a->outcome->placement_proved = false;
     st_outcome_note(a->outcome, "memory placement not proved, not judged: rank %d: %s",
-                    lowest, text);
+                    from, text);
     return ST_OK;
+}
+
+static enum st_status tell_of_remark(struct st_active *a)
+{
+    char text[sizeof a->rec.remark];
+    int from = INT_MAX;
+
+    memcpy(text, a->rec.remark, sizeof text);
+    const enum st_status rc = lowest_text(a, text, (int)sizeof text, &from);
+    if (rc == ST_OK && from != INT_MAX) {
+        st_outcome_note(a->outcome, "%s", text);
+    }
+    return rc;
 }
 
 enum st_status st_finish_placement(struct st_active *a)
@@ -301,5 +324,6 @@ enum st_status st_finish_placement(struct st_active *a)
         st_outcome_note(a->outcome, "placement: not proved for every thread%s%s",
                         a->layout->note[0] != '\0' ? ": " : "", a->layout->note);
     }
-    return tell_of_doubt(a);
+    rc = tell_of_doubt(a);
+    return rc == ST_OK ? tell_of_remark(a) : rc;
 }

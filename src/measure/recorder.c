@@ -271,6 +271,15 @@ void st_doubt(struct st_run *run, const char *text)
     }
 }
 
+void st_remark(struct st_run *run, const char *text)
+{
+    struct st_recorder *rec = run->rec;
+
+    if (rec->remark[0] == '\0') {
+        (void)st_copy(rec->remark, sizeof rec->remark, text);
+    }
+}
+
 enum st_status st_recorder_check(const struct st_recorder *rec, struct st_error *err)
 {
     if (rec->misuse.code != ST_OK) {

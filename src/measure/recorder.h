@@ -43,6 +43,7 @@ struct st_recorder {
     double *scratch; /**< [2][capacity] */
     struct st_error misuse; /**< first wrong call of a benchmark, ST_OK if none */
     char doubt[160];        /**< of st_doubt(), "" if none */
+    char remark[400];       /**< of st_remark(), "" if none */
 };
 
 /**

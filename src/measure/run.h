@@ -57,6 +57,13 @@ void st_record(struct st_recorder *rec, size_t row, size_t place, double value);
  */
 void st_doubt(struct st_run *run, const char *text);
 
+/**
+ * A finding for people that no number holds, such as the name of a slow link: goes into the
+ * step's notes and so into the report. Local, in verify(); the first text of a rank stays, the
+ * lowest rank's is shown.
+ */
+void st_remark(struct st_run *run, const char *text);
+
 /** The harness's monotonic clock in seconds since this rank's start-up (small numbers keep digits). */
 double st_now(void);
 

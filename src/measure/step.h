@@ -51,7 +51,7 @@ struct st_step_outcome {
     enum st_step_state state;
     char reason[ST_ERROR_TEXT_SIZE]; /**< why not complete, "" if complete */
     bool converged;                  /**< every metric at every place met the width */
-    bool placement_proved;           /**< every thread of every rank */
+    bool placement_proved;           /**< every thread of every rank, and no st_doubt() */
     bool oversubscribed;
     size_t n_repetitions; /**< stored, warm-up included */
     size_t n_inner[ST_MAX_SECTIONS];

@@ -2,6 +2,7 @@
  * `seatrial list` and `seatrial describe NAME`: everything on these pages comes from the
  * benchmark's declaration.
  */
+#include "src/base/mem.h"
 #include "src/show/screen.h"
 
 #include "src/base/text.h"
@@ -135,7 +136,30 @@ void st_show_list(FILE *out, bool json, const struct st_registry *registry)
     (void)fputs("\nParameters and metrics of one: seatrial describe BENCHMARK\n", out);
 }
 
-/* "1 to 1e+12 byte, or auto", "one of: a, b", "any of: a, b" */
+/* An end of a range as a config would write it: whole powers of 1024 with their prefix. */
+static void add_bound(struct st_text *out, const struct st_param *p, double bound)
+{
+    static const char *const prefixes[] = {"", "Ki", "Mi", "Gi", "Ti"};
+    double value = bound;
+    size_t k = 0;
+
+    if (p->type != ST_TYPE_BYTES) {
+        const bool is_one = p->unit[0] == '1' && p->unit[1] == '\0';
+        st_text_add(out, "%.10g%s%s", bound, is_one ? "" : " ", is_one ? "" : p->unit);
+        return;
+    }
+    while (k + 1 < ST_COUNT(prefixes) && value >= 1024.0 && fmod(value, 1024.0) == 0.0) {
+        value /= 1024.0;
+        k++;
+    }
+    if (value >= 1024.0) { /* no whole number of any prefix */
+        value = bound;
+        k = 0;
+    }
+    st_text_add(out, "%.10g%sB", value, prefixes[k]);
+}
+
+/* "1 to 1e+12, or auto", "4KiB to 256TiB", "one of: a, b", "any of: a, b" */
 static void allowed_text(struct st_text *out, const struct st_param *p)
 {
     if (p->choices != NULL) {
@@ -145,9 +169,10 @@ static void allowed_text(struct st_text *out, const struct st_param *p)
         }
         st_text_add(out, p->type == ST_TYPE_SET ? "; or all" : "");
     } else if (has_range(p)) {
-        const bool is_one = p->unit[0] == '1' && p->unit[1] == '\0';
-        st_text_add(out, "%.10g to %.10g%s%s%s", p->min, p->max, is_one ? "" : " ",
-                    is_one ? "" : p->unit, p->allow_auto ? ", or auto" : "");
+        add_bound(out, p, p->min);
+        st_text_add(out, " to ");
+        add_bound(out, p, p->max);
+        st_text_add(out, "%s", p->allow_auto ? ", or auto" : "");
     } else {
         st_text_add(out, "%s", p->type == ST_TYPE_BOOL ? "yes or no" : "text");
     }

@@ -255,8 +255,8 @@ static void add_value(struct st_table *t, enum st_ink ink, double value, const c
 static void add_own(struct st_table *t, const struct st_file_step *step,
                     const struct st_file_metric *metric)
 {
-    double low = (double)INFINITY;
-    double high = -(double)INFINITY;
+    double low = HUGE_VAL;
+    double high = -HUGE_VAL;
     char text[2 * ST_NAME_SIZE];
 
     for (size_t k = 0; k < metric->n_places; k++) {

@@ -59,7 +59,7 @@ static double first_at_95(size_t n, const double *x, const double *y)
 
 bool st_knee_fit(size_t n, const double *x, const double *y, struct st_knee *out)
 {
-    struct st_knee best = {.error = INFINITY};
+    struct st_knee best = {.error = HUGE_VAL};
 
     if (!is_curve(n, x, y)) {
         return false;

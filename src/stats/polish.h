@@ -38,19 +38,21 @@ enum st_status st_polish_fit(const struct st_link_set *set, struct st_polish *ou
 void st_polish_clear(struct st_polish *polish);
 
 enum {
-    ST_BLAME_FEWEST = 4,      /**< nodes below which nobody can be named */
-    ST_BLAME_FEWEST_FINE = 6, /**< from here on by median polish, below by a coarse rule */
+    ST_BLAME_FEWEST = 4, /**< nodes below which nobody can be named */
+    ST_BLAME_FEWEST_FINE =
+        6, /**< from here on by median polish, below by a coarse rule */
     ST_BLAME_FEWEST_ROUNDS = 5 /**< partners of a node below which it is not named */
 };
 
 /** One accusation. */
 struct st_blame {
     bool is_node;
-    size_t a, b;    /**< node a; or the link between a and b, a < b */
-    double factor;  /**< value over what was expected, of the worse direction */
-    double score;   /**< in robust standard deviations; infinite if all others are equal */
-    double limit;   /**< which it exceeds; 0 with the coarse rule */
-    size_t n_slow;  /**< slow directed links among the node's, or of the link's directions */
+    size_t a, b;   /**< node a; or the link between a and b, a < b */
+    double factor; /**< value over what was expected, of the worse direction */
+    double score;  /**< in robust standard deviations; infinite if all others are equal */
+    double limit;  /**< which it exceeds; 0 with the coarse rule */
+    size_t
+        n_slow; /**< slow directed links among the node's, or of the link's directions */
     size_t n_links; /**< of so many measured ones */
 };
 
@@ -78,5 +80,29 @@ double st_fleet_limit(size_t n);
 enum st_status st_blame(const struct st_link_set *set, struct st_blames *out,
                         struct st_error *err);
 void st_blames_clear(struct st_blames *blames);
+
+enum {
+    ST_RETESTS = 3, /**< METHODS 3.2 */
+    ST_FEWEST_CONTROLS = 4
+};
+
+/** One direction measured again, alone. */
+struct st_retest {
+    size_t from, to;
+    bool
+        is_control; /**< of a pair that nobody suspects: what a healthy one reaches alone */
+    double value[ST_RETESTS];
+};
+
+/**
+ * Does an accusation stand? A direction is slow alone if all its values are worse than the
+ * median of the controls, by more than what matters and by three of their robust standard
+ * deviations. A link needs one slow direction; a node, more than half of those retested.
+ * Otherwise the pair was slow in company only. False with too few controls.
+ * @param factor best value of the worst accused direction over the median of the controls;
+ *               NaN with too few controls
+ */
+bool st_blame_stands(const struct st_blame *blame, int better, size_t n_retests,
+                     const struct st_retest *retests, double *factor);
 
 #endif

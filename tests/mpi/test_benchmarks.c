@@ -71,6 +71,9 @@ static const struct tiny tiny[] = {
     {"pairs", "pattern=message_rate"},
     {"pairs", "pattern=message_rate;message=0B;window=1"},
     {"pairs", "pattern=message_rate;message=8B;buffers=rotate;pairing=nodes"},
+    {"link_map", "message=1000B;window=2;trips=2"},
+    {"collectives", "size=4KiB"},
+    {"collectives", "operations=barrier"},
     {"spmv", "nx=8;ny=8;nz=8"},
     {"spmv", "nx=8;ny=6;nz=4;solver=cg;matrix=box7"},
 };

@@ -301,8 +301,8 @@ static void cells_are_measured_and_proved(void **unused)
         bool one_node;
         size_t n_cells; /* of a node: 2 CPU nodes x 3 memory nodes, or without i = j */
     } rows[] = {
-        {"size=16KiB;accesses=64;cells=all", true, 6},
-        {"size=16KiB;accesses=64;cells=all", false, 6},
+        {"size=16KiB;accesses=64;cells=every", true, 6},
+        {"size=16KiB;accesses=64;cells=every", false, 6},
         {"size=16KiB;accesses=64;cells=remote", false, 4},
     };
 
@@ -410,9 +410,9 @@ static void plans_say_what_is_needed_and_what_is_wrong(void **unused)
         {"latency", "size=1GiB;pages=both", 1, 34 << 20, 16 * GIB, ST_OK, 2 * GIB,
          GIB * 17 / 8, ""},
         {"latency", "pages=both", 1, 0, GIB, ST_ERR_CONFIG, 0, 0, "name one size"},
-        {"latency", "cells=all", 1, 0, GIB, ST_ERR_CONFIG, 0, 0, "name one size"},
+        {"latency", "cells=every", 1, 0, GIB, ST_ERR_CONFIG, 0, 0, "name one size"},
         {"latency", "chains=all", 1, 0, GIB, ST_ERR_CONFIG, 0, 0, "name one size"},
-        {"latency", "size=1MiB;chains=2;cells=all", 1, 0, GIB, ST_ERR_CONFIG, 0, 0,
+        {"latency", "size=1MiB;chains=2;cells=every", 1, 0, GIB, ST_ERR_CONFIG, 0, 0,
          "one chain"},
         {"latency", "stride=100B", 1, 0, GIB, ST_ERR_CONFIG, 0, 0, "take 128B"},
         {"latency", "size=2KiB;chains=all", 1, 0, GIB, ST_ERR_CONFIG, 0, 0,
@@ -457,6 +457,36 @@ static void plans_say_what_is_needed_and_what_is_wrong(void **unused)
     }
 }
 
+/* A set for each NUMA node; none at all where there is one node. */
+static void far_memory_is_planned_by_numa_nodes(void **unused)
+{
+    static const struct {
+        size_t n_numa;
+        enum st_status status;
+        uint64_t n_sets;
+    } rows[] = {{0, ST_OK, 2}, {1, ST_ERR_UNSUPPORTED, 0}, {2, ST_OK, 2}, {8, ST_OK, 8}};
+
+    (void)unused;
+    for (size_t r = 0; r < ST_COUNT(rows); r++) {
+        const struct st_shape shape = {.n_groups = 1,
+                                       .n_nodes = 1,
+                                       .n_ranks = 1,
+                                       .max_ranks_per_node = 1,
+                                       .max_threads = 1,
+                                       .memory_bytes = 64 * GIB,
+                                       .n_numa = rows[r].n_numa};
+        struct st_need need = {0};
+        struct st_error err = {0};
+        struct bed b;
+        bed_open(&b, "latency", "size=1GiB;cells=remote", true, 0);
+        st_assert_all(&world,
+                      b.bench->plan(b.params, &shape, &need, &err) == rows[r].status);
+        st_assert_all(&world, need.bytes_per_rank >= rows[r].n_sets * GIB &&
+                                  need.bytes_per_rank <= rows[r].n_sets * GIB + GIB / 8);
+        bed_close(&b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +497,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(far_memory_needs_two_numa_nodes),
         cmocka_unit_test(loaded_latency_gives_a_whole_curve),
         cmocka_unit_test(plans_say_what_is_needed_and_what_is_wrong),
+        cmocka_unit_test(far_memory_is_planned_by_numa_nodes),
     };
     struct st_error err = {0};
     int provided = 0;

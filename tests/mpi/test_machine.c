@@ -488,6 +488,17 @@ static void any_failing_allocation_is_everybodys_error(void **state)
     }
 }
 
+/* Field by field: bytes between the fields are nobody's. */
+static bool same_shape(const struct st_shape *a, const struct st_shape *b)
+{
+    return a->n_groups == b->n_groups && a->n_nodes == b->n_nodes &&
+           a->n_ranks == b->n_ranks && a->max_ranks_per_node == b->max_ranks_per_node &&
+           a->min_ranks_per_node == b->min_ranks_per_node &&
+           a->max_threads == b->max_threads && a->n_threads == b->n_threads &&
+           a->llc_bytes == b->llc_bytes && a->oversubscribed == b->oversubscribed &&
+           a->n_numa == b->n_numa;
+}
+
 static void the_prediction_is_what_comes(void **state)
 {
     static const struct st_layout_request requests[] = {
@@ -509,8 +520,7 @@ static void the_prediction_is_what_comes(void **state)
         } else {
             st_assert_all(c, true);
         }
-        shape.memory_bytes = l->shape.memory_bytes; /* what is available moves */
-        st_assert_all(c, c->rank != 0 || memcmp(&shape, &l->shape, sizeof shape) == 0);
+        st_assert_all(c, c->rank != 0 || same_shape(&shape, &l->shape));
         st_layout_destroy(&l);
     }
     struct st_shape shape = {0};

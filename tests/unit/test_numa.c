@@ -151,7 +151,11 @@ static void open_place(struct bench_place *b, const char *file, enum st_many thr
 
     (void)memset(b, 0, sizeof *b);
     (void)snprintf(path, sizeof path, "%s/topologies/%s", ST_SHARED_DIR, file);
-    placing_open(&b->placing, ST_TOPO_XML_FILE, path, NULL);
+    if (strchr(file, ':') != NULL) {
+        placing_open(&b->placing, ST_TOPO_SYNTHETIC, file, NULL);
+    } else {
+        placing_open(&b->placing, ST_TOPO_XML_FILE, path, NULL);
+    }
     if (st_place_plan(&b->placing.cpus, &request, 1, ST_RANKS_AS_ASKED, &b->plan, &err) !=
         ST_OK) {
         fail_msg("%s: %s", file, err.text);
@@ -302,6 +306,22 @@ static void aims_on_real_machines(void **unused)
         }
         close_place(&b);
     }
+}
+
+/* Three sockets: 0 -> 1 -> 2 -> 0. */
+static void remote_memory_is_the_next_sockets_in_a_ring(void **unused)
+{
+    struct bench_place b;
+
+    (void)unused;
+    open_place(&b, "pack:3 numa:1 core:2 pu:1", ST_MANY_ALL_CORES, 0);
+    const struct st_memory_aim aim = {.choice = ST_MEMORY_REMOTE, .place = &b.info};
+    for (size_t t = 0; t < 6; t++) {
+        long nodes[ST_MAX_NUMA];
+        assert_int_equal(st_memory_nodes(&aim, t, nodes), 1);
+        assert_int_equal(nodes[0], (t / 2 + 1) % 3);
+    }
+    close_place(&b);
 }
 
 /* OS numbers of the seats; hwloc-calc -i FILE --po -I pu l3cache:all.core:0.pu:0 and
@@ -455,6 +475,7 @@ int main(void)
         cmocka_unit_test(matrices_of_real_machines),
         cmocka_unit_test(memory_only_nodes_are_columns_near_their_cores),
         cmocka_unit_test(aims_on_real_machines),
+        cmocka_unit_test(remote_memory_is_the_next_sockets_in_a_ring),
         cmocka_unit_test(threads_are_spread_over_caches_and_nodes),
         cmocka_unit_test(spreading_is_refused_where_it_cannot_be),
         cmocka_unit_test(slices_go_where_their_threads_aim),

@@ -49,8 +49,8 @@ static void the_shipped_table_is_sound(void **unused)
         n++;
         assert_true(p.value > 0.0 && p.source[0] != '\0' && p.scope[0] != '\0');
     }
-    assert_int_equal(
-        n, 27); /* grep -cE ',(stream_|memory_)' data/published_systems.csv */
+    assert_int_equal(n,
+                     27); /* grep -cE ',(stream_|memory_)' data/published_systems.csv */
     assert_int_equal(n_other, 4);
 }
 

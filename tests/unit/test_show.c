@@ -401,7 +401,7 @@ static void benchmark_pages(void **state)
         "demo\n",
         "source: J. D. McCalpin, 1995",
         "needs:  at least 2 ranks; ranks a multiple of 2; two nodes",
-        "size       auto     bytes of one array (1 to 1e+12 byte, or auto)",
+        "size       auto     bytes of one array (1B to 1e+12B, or auto)",
         "stores     all      kinds of store (any of: ordinary, nontemporal; or all)",
         "check      yes      compare the result (yes or no)",
         "triad   byte s-1  higher  node  STREAM bytes per second",
