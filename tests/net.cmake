@@ -4,3 +4,5 @@ st_add_unit_test(polish SOURCES unit/test_polish.c LINK st_stats st_base m)
 st_add_mpi_test(link_map SOURCES mpi/test_link_map.c
                 LINK st_benchmarks st_measure st_machine st_mpi st_stats st_base m
                 RANKS 1 2 3 4 7)
+st_add_mpi_test(collectives SOURCES mpi/test_collectives.c
+                LINK st_benchmarks st_measure st_machine st_mpi st_base m RANKS 1 2 3 4 7)

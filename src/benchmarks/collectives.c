@@ -298,6 +298,7 @@ static enum st_status coll_check(struct st_run *run, struct coll_state *s, uint3
     STM_TRY(&run->err, coll_call(&run->comm, s, op, 0));
     if (s->spoiled) {
         s->recv[n - 1] = -s->recv[n - 1];
+        s->spoiled = false; /* one value is enough */
     }
     if (op == OP_REDUCE && self != 0) {
         return ST_OK; /* the result is the root's */
@@ -335,6 +336,7 @@ static enum st_status coll_check_barrier(struct st_run *run, struct coll_state *
     const double came = monotonic_s();
     STM_TRY(&run->err, coll_call(&run->comm, s, OP_BARRIER, 0));
     const double left = s->spoiled ? 0.0 : monotonic_s();
+    s->spoiled = false; /* one value is enough */
     STM_TRY(&run->err, MPI_Allgather(&came, 1, MPI_DOUBLE, s->seen, 1, MPI_DOUBLE,
                                      run->comm.handle));
     for (size_t r = 0; r < n_ranks; r++) {

@@ -86,6 +86,26 @@ static int32_t column_of(const struct st_hpcg *h, const struct st_hpcg_level *l,
                      width(l, side, 0) * (to[1] + width(l, side, 1) * to[2]));
 }
 
+/* Columns of all 27 steps from a row's point. Inside the block they are at fixed distances. */
+static void columns_of(const struct st_hpcg *h, const struct st_hpcg_level *l, size_t row,
+                       int32_t columns[N_STEPS])
+{
+    const size_t at[3] = {row % l->n[0], row / l->n[0] % l->n[1],
+                          row / l->n[0] / l->n[1]};
+    const int32_t nx = (int32_t)l->n[0];
+    const int32_t plane = nx * (int32_t)l->n[1];
+    bool is_inside = true;
+
+    for (int axis = 0; axis < 3; axis++) {
+        is_inside = is_inside && at[axis] > 0 && at[axis] + 1 < l->n[axis];
+    }
+    for (int d = 0; d < N_STEPS; d++) {
+        columns[d] = is_inside ? (int32_t)row + move_of(d, 0) + nx * move_of(d, 1) +
+                                     plane * move_of(d, 2)
+                               : column_of(h, l, at, d);
+    }
+}
+
 /* Numbers of the ghosts: block of the owner, place in it. @return how many */
 static size_t list_ghosts(const struct st_hpcg *h, struct st_hpcg_level *l,
                           uint64_t *needed)
@@ -178,13 +198,6 @@ static enum st_status allocate(struct st_hpcg *h, struct st_hpcg_level *l, int l
     return ST_OK;
 }
 
-static void point_of(const struct st_hpcg_level *l, size_t row, size_t at[3])
-{
-    at[0] = row % l->n[0];
-    at[1] = row / l->n[0] % l->n[1];
-    at[2] = row / l->n[0] / l->n[1];
-}
-
 static void fill_csr(const struct st_hpcg *h, struct st_hpcg_level *l)
 {
     uint32_t *start = l->arrays[A_START].base;
@@ -193,13 +206,12 @@ static void fill_csr(const struct st_hpcg *h, struct st_hpcg_level *l)
     uint32_t n = 0;
 
     for (size_t row = 0; row < l->n_rows; row++) {
-        size_t at[3];
-        point_of(l, row, at);
+        int32_t column[N_STEPS];
+        columns_of(h, l, row, column);
         start[row] = n;
         for (int d = 0; d < N_STEPS; d++) {
-            const int32_t column = column_of(h, l, at, d);
-            if (column != OUTSIDE) {
-                columns[n] = column;
+            if (column[d] != OUTSIDE) {
+                columns[n] = column[d];
                 values[n++] = d == MIDDLE ? HPCG_DIAGONAL : -1.0;
             }
         }
@@ -216,8 +228,8 @@ static void fill_halves(const struct st_hpcg *h, struct st_hpcg_level *l)
     double *values[2] = {l->arrays[A_LOWER_VALUES].base, l->arrays[A_UPPER_VALUES].base};
 
     for (size_t row = 0; row < l->n_rows; row++) {
-        size_t at[3];
-        point_of(l, row, at);
+        int32_t column[N_STEPS];
+        columns_of(h, l, row, column);
         for (int d = 0; d < N_STEPS; d++) {
             if (d == MIDDLE) {
                 continue;
@@ -225,9 +237,8 @@ static void fill_halves(const struct st_hpcg *h, struct st_hpcg_level *l)
             const int half = d < MIDDLE ? 0 : 1;
             const size_t k =
                 row * STK_LU_WIDTH + (size_t)(half == 0 ? d : N_STEPS - 1 - d);
-            const int32_t column = column_of(h, l, at, d);
-            columns[half][k] = column == OUTSIDE ? (int32_t)row : column;
-            values[half][k] = column == OUTSIDE ? 0.0 : -1.0;
+            columns[half][k] = column[d] == OUTSIDE ? (int32_t)row : column[d];
+            values[half][k] = column[d] == OUTSIDE ? 0.0 : -1.0;
         }
     }
     l->lu = (struct stk_lu){
@@ -280,10 +291,10 @@ enum st_status st_hpcg_build_level(struct st_hpcg *h, int level, struct st_error
 size_t st_hpcg_row_length(const struct st_hpcg *h, size_t row)
 {
     const struct st_hpcg_level *l = &h->level[0];
-    size_t at[3];
+    const size_t at[3] = {row % l->n[0], row / l->n[0] % l->n[1],
+                          row / l->n[0] / l->n[1]};
     size_t length = 1;
 
-    point_of(l, row, at);
     for (int axis = 0; axis < 3; axis++) {
         const uint64_t global = h->at[axis] * h->grid.n[axis] + at[axis];
         const uint64_t end = h->grid.ranks[axis] * h->grid.n[axis];

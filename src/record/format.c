@@ -56,6 +56,7 @@ static const struct st_column root_columns[] = {
     COUNT(st_root_row, n_nodes, "nodes of the launch"),
     COUNT(st_root_row, n_launches, "1, and 1 more for each time the campaign was resumed"),
     REAL(st_root_row, wall_s, "s", "wall time since the file was begun, all launches added up"),
+    REAL(st_root_row, write_s, "s", "of it, time spent in writing this file by the last launch"),
     REAL(st_root_row, start_up_s, "s", "time of MPI's start-up and the launch check"),
 };
 TABLE(root, "/", ST_FORM_ATTRIBUTES, NULL, st_root_row, "The campaign and its state.");

@@ -55,7 +55,7 @@ struct st_root_row {
     const char *format, *conventions, *status, *reason, *campaign, *created, *updated;
     size_t format_version, n_steps_planned, n_ranks, n_nodes, n_launches;
     bool fake_nodes, judge_fake_nodes;
-    double wall_s, start_up_s;
+    double wall_s, start_up_s, write_s;
 };
 
 struct st_run_row {

@@ -39,13 +39,19 @@ enum st_status st_touch_root(const struct st_results *results, hid_t file,
     const struct st_root_row row = {
         .updated = st_time_text(now),
         .wall_s = results->earlier_wall_s + (st_now() - results->begin_s),
+        .write_s = results->write_s,
     };
     enum st_status rc = st_record_update(
         file, &st_table_root, offsetof(struct st_root_row, updated), &row, err);
 
-    return rc == ST_OK ? st_record_update(file, &st_table_root,
-                                          offsetof(struct st_root_row, wall_s), &row, err)
-                       : rc;
+    if (rc == ST_OK) {
+        rc = st_record_update(file, &st_table_root, offsetof(struct st_root_row, wall_s),
+                              &row, err);
+    }
+    return rc == ST_OK
+               ? st_record_update(file, &st_table_root,
+                                  offsetof(struct st_root_row, write_s), &row, err)
+               : rc;
 }
 
 /* The file itself, not a symbolic link to it: rename() would replace the link. */

@@ -3,6 +3,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,13 +122,16 @@ static void get_section(const void *source, size_t i, void *row, char *room)
     *(struct st_section_row *)row = ((const struct sections *)source)->rows[i];
 }
 
+/* Gathering and writing are under way while this is written: missing, not 0. The root's
+ * write_s has the time of all writing so far. */
 static void get_phase(const void *source, size_t i, void *row, char *room)
 {
     const double *phase_s = source;
 
     (void)room;
-    *(struct st_phase_row *)row =
-        (struct st_phase_row){st_phase_word((enum st_phase)i), phase_s[i]};
+    *(struct st_phase_row *)row = (struct st_phase_row){
+        st_phase_word((enum st_phase)i),
+        i == ST_PHASE_GATHER || i == ST_PHASE_WRITE ? (double)NAN : phase_s[i]};
 }
 
 static void get_seat(const void *source, size_t i, void *row, char *room)

@@ -200,8 +200,7 @@ static void put_metric(struct block *b, size_t row)
     if (m->n_places > MOST_PLACE_ROWS) {
         enum st_outcome unused = ST_NOT_JUDGED;
         b->place = "";
-        if (m->kind != ST_POINT ||
-            st_metric_outcome(b->verdict, b->step, row, &unused)) {
+        if (m->kind != ST_POINT || st_metric_outcome(b->verdict, b->step, row, &unused)) {
             put_many_places(b, m, row);
         }
         if (m->kind == ST_POINT) {

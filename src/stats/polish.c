@@ -355,6 +355,7 @@ static enum st_status add_link(struct judge *j, const struct st_link *link,
             old->n_slow++;
             if (j->set->better * log(blame.factor / old->factor) < 0.0) {
                 old->factor = blame.factor;
+                old->by_nodes = blame.by_nodes;
                 old->score = blame.score;
             }
             return ST_OK;
@@ -407,8 +408,13 @@ static enum st_status name_links(struct judge *j)
         const double g = j->set->better * j->fit.residual[k];
         const double score = -j->set->better * score_of(&s, j->fit.residual[k]);
         if (score > limit && matters(j, g)) {
+            const struct st_link *l = &j->set->links[k];
             const struct st_blame found = {
-                .factor = exp(j->fit.residual[k]), .score = score, .limit = limit};
+                .factor = exp(j->fit.residual[k]),
+                .by_nodes = (j->named_from[l->from] ? j->fit.sender[l->from] : 0.0) +
+                            (j->named_to[l->to] ? j->fit.receiver[l->to] : 0.0),
+                .score = score,
+                .limit = limit};
             rc = add_link(j, &j->set->links[k], &found);
         }
     }
@@ -621,7 +627,7 @@ bool st_blame_stands(const struct st_blame *blame, int better, size_t n_retests,
         }
         for (size_t i = 0; i < ST_RETESTS; i++) {
             measured = measured && isfinite(r->value[i]) && r->value[i] > 0.0;
-            best = fmax(best, better * log(r->value[i]) - median);
+            best = fmax(best, better * (log(r->value[i]) - blame->by_nodes) - median);
         }
         n++;
         if (!measured) {

@@ -47,10 +47,11 @@ enum {
 /** One accusation. */
 struct st_blame {
     bool is_node;
-    size_t a, b;   /**< node a; or the link between a and b, a < b */
-    double factor; /**< value over what was expected, of the worse direction */
-    double score;  /**< in robust standard deviations; infinite if all others are equal */
-    double limit;  /**< which it exceeds; 0 with the coarse rule */
+    size_t a, b;     /**< node a; or the link between a and b, a < b */
+    double factor;   /**< value over what was expected, of the worse direction */
+    double by_nodes; /**< log of what a link's named nodes explain of it; 0: nothing */
+    double score; /**< in robust standard deviations; infinite if all others are equal */
+    double limit; /**< which it exceeds; 0 with the coarse rule */
     size_t
         n_slow; /**< slow directed links among the node's, or of the link's directions */
     size_t n_links; /**< of so many measured ones */

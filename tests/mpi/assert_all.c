@@ -15,7 +15,8 @@ void st_assert_all_at(const struct stm_comm *comm, bool condition, const char *t
     int all = 0;
 
     if (!condition) {
-        (void)fprintf(stderr, "rank %d: %s:%d: %s is false\n", comm->rank, file, line, text);
+        (void)fprintf(stderr, "rank %d: %s:%d: %s is false\n", comm->rank, file, line,
+                      text);
     }
     if (MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, comm->handle) != MPI_SUCCESS) {
         all = 0;

@@ -76,6 +76,8 @@ static const struct tiny tiny[] = {
     {"collectives", "operations=barrier"},
     {"spmv", "nx=8;ny=8;nz=8"},
     {"spmv", "nx=8;ny=6;nz=4;solver=cg;matrix=box7"},
+    {"hpcg", "nx=16;ny=16;nz=16;iterations=2"},
+    {"hpcg", "nx=24;ny=16;nz=16;iterations=2;mode=reference;reductions=unordered"},
 };
 
 /* One benchmark with its parameters on all ranks of the world as one group. */
@@ -380,6 +382,7 @@ static void failed_allocation_is_one_common_error(void **unused)
         {"pairs",
          "pattern=bidirectional;message=1KiB;buffers=rotate;window=4;pairing=nodes"},
         {"spmv", "nx=8;ny=8;nz=8;solver=cg"},
+        {"hpcg", "nx=16;ny=16;nz=16;iterations=1"},
     };
 
     (void)unused;

@@ -218,8 +218,14 @@ static void a_retest_decides(void **unused)
                     rows[i].stands);
         assert_true(isnan(rows[i].factor) ? isnan(factor)
                                           : fabs(factor - rows[i].factor) < 1e-12);
-        list[0].value[1] =
-            1.0; /* one good value is enough for a link in this direction */
+        /* What its node explains is not held against the link. */
+        struct st_blame of_node = blame;
+        of_node.by_nodes = log(0.5);
+        if (!rows[i].is_node && rows[i].factor == 0.5) {
+            assert_false(st_blame_stands(&of_node, rows[i].better, n, list, &factor));
+        }
+        /* One good value is enough for a link in this direction. */
+        list[0].value[1] = 1.0;
         if (!rows[i].is_node && rows[i].accused[1] == 1.0) {
             assert_false(st_blame_stands(&blame, rows[i].better, n, list, &factor));
         }
