@@ -148,8 +148,8 @@ static enum st_status collectives_plan(const void *parameters,
         return st_fail(err, ST_ERR_CONFIG,
                        "collectives: size %llu B is no multiple of 8; the nearest are "
                        "%llu B and %llu B",
-                       (unsigned long long)p->size, (unsigned long long)(p->size / 8 * 8),
-                       (unsigned long long)(p->size / 8 * 8 + 8));
+                       (unsigned long long)p->size, (unsigned long long)p->size / 8 * 8,
+                       (unsigned long long)p->size / 8 * 8 + 8);
     }
     /* At most 2^30 bytes and fewer ranks than 2^31: no product below overflows 64 bits. The
      * library's own buffers come on top (CASES 39): as much again for a reduction. */

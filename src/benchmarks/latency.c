@@ -337,10 +337,11 @@ static enum st_status latency_plan(const void *parameters, const struct st_shape
                        st_format_quantity(text, sizeof text, (double)largest, "byte"));
     }
     if (largest / p->stride > STK_CHASE_MAX_LINES) {
+        const unsigned long long wider = 2ULL * p->stride;
         return st_fail(err, ST_ERR_STEP,
                        "latency: %s are more than 2^32 lines; take a stride of %llu B",
                        st_format_quantity(text, sizeof text, (double)largest, "byte"),
-                       (unsigned long long)(2 * p->stride));
+                       wider);
     }
     const struct st_chase_wish wish =
         latency_wish(p, n, sizes, p->pages != LATENCY_SMALL, -1);

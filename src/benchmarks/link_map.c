@@ -75,6 +75,7 @@ struct lm_state {
     char *send, *recv;
     MPI_Request *requests;
     bool spoiled;
+    size_t n_listed;
     struct st_retest_pair *list; /* [ST_RETEST_MOST] of this repetition */
     double *alone, *alone_all;   /* [ST_RETEST_MOST][2 directions][2 metrics][3] */
     /* group rank 0 only */
@@ -140,7 +141,7 @@ static enum st_status link_map_plan(const void *parameters, const struct st_shap
                            n_places * (sizeof(struct st_place) + sizeof(struct lm_pair) +
                                        ST_RETEST_METRICS * sizeof(struct st_link) +
                                        sizeof(struct st_retest_pair)) +
-                           ST_RETEST_MOST * 64 * sizeof(double);
+                           (size_t)ST_RETEST_MOST * 64 * sizeof(double);
     /* 10 us and 1 GB/s, slower than any network that is accepted. */
     const double of_pair = 4.0 * (double)p->trips * 1e-5 +
                            2.0 * (double)p->window * (double)p->message / 1e9;
@@ -463,80 +464,118 @@ static bool lm_is_repeated(const struct st_blames *first, const struct st_blame 
     return false;
 }
 
-/* Group rank 0: which accusations stand. */
-static void lm_conclude(struct st_run *run, struct lm_state *s, size_t n,
-                        const struct st_blames blames[ST_RETEST_METRICS])
+/* The values of one metric, a row for each direction of each pair. */
+static void lm_list_retests(struct lm_state *s, size_t n, size_t metric)
 {
-    double slow_nodes = 0.0;
-    double slow_links = 0.0;
-    double contended = 0.0;
+    for (size_t i = 0; i < n * LM_DIRECTIONS; i++) {
+        const struct st_retest_pair *p = &s->list[i / LM_DIRECTIONS];
+        struct st_retest *r = &s->retests[i];
+        const bool from_a = i % LM_DIRECTIONS == 0;
 
-    s->tally.n_repetitions += run->repetition > 0 ? 1 : 0;
-    for (size_t q = 0; q < ST_RETEST_METRICS; q++) {
-        for (size_t i = 0; i < n * LM_DIRECTIONS; i++) {
-            const struct st_retest_pair *p = &s->list[i / LM_DIRECTIONS];
-            struct st_retest *r = &s->retests[i];
-            const bool from_a = i % LM_DIRECTIONS == 0;
-            *r = (struct st_retest){.from = from_a ? p->a : p->b,
-                                    .to = from_a ? p->b : p->a,
-                                    .is_control = p->control};
-            (void)memcpy(r->value,
-                         lm_alone(s->alone_all, i / LM_DIRECTIONS, from_a ? 0 : 1, q),
-                         sizeof r->value);
-        }
-        for (size_t k = 0; k < blames[q].n; k++) {
-            const struct st_blame *b = &blames[q].list[k];
-            double alone = 0.0;
-            const bool stands = st_blame_stands(b, q == 0 ? -1 : 1, n * LM_DIRECTIONS,
-                                                s->retests, &alone);
-            const bool again = q > 0 && lm_is_repeated(&blames[0], b);
-            slow_nodes += stands && b->is_node && !again ? 1.0 : 0.0;
-            slow_links += stands && !b->is_node && !again ? 1.0 : 0.0;
-            contended += !stands && !again ? 1.0 : 0.0;
-            if (run->repetition > 0) {
-                st_tally_add(&s->tally, q, b, stands, alone);
-            }
-        }
+        *r = (struct st_retest){.from = from_a ? p->a : p->b,
+                                .to = from_a ? p->b : p->a,
+                                .is_control = p->control};
+        (void)memcpy(r->value,
+                     lm_alone(s->alone_all, i / LM_DIRECTIONS, from_a ? 0 : 1, metric),
+                     sizeof r->value);
     }
-    st_record(run->rec, M_SLOW_NODES, 0, slow_nodes);
-    st_record(run->rec, M_SLOW_LINKS, 0, slow_links);
-    st_record(run->rec, M_CONTENDED, 0, contended);
 }
 
-/* Suspects to all ranks, the retest, its values to rank 0. Every rank of the group is here. */
+struct lm_counts {
+    double slow_nodes, slow_links, contended;
+};
+
+/* One metric's accusations; what the metric before accuses too is not counted again. */
+static void lm_conclude_metric(struct st_run *run, struct lm_state *s, size_t metric,
+                               const struct st_blames *blames, struct lm_counts *counts)
+{
+    const size_t n = s->n_listed * LM_DIRECTIONS;
+    const struct st_blames *other = metric > 0 ? &blames[0] : NULL;
+
+    for (size_t k = 0; k < blames[metric].n; k++) {
+        const struct st_blame *b = &blames[metric].list[k];
+        double alone = 0.0;
+        const bool stands =
+            st_blame_stands(b, metric == 0 ? -1 : 1, n, s->retests, &alone);
+        double *count = !stands      ? &counts->contended
+                        : b->is_node ? &counts->slow_nodes
+                                     : &counts->slow_links;
+        *count += other != NULL && lm_is_repeated(other, b) ? 0.0 : 1.0;
+        if (run->repetition > 0) {
+            st_tally_add(&s->tally, metric, b, stands, alone);
+        }
+    }
+}
+
+/* Group rank 0: which accusations stand. */
+static void lm_conclude(struct st_run *run, struct lm_state *s,
+                        const struct st_blames blames[ST_RETEST_METRICS])
+{
+    struct lm_counts counts = {0};
+
+    s->tally.n_repetitions += run->repetition > 0 ? 1 : 0;
+    for (size_t metric = 0; metric < ST_RETEST_METRICS; metric++) {
+        lm_list_retests(s, s->n_listed, metric);
+        lm_conclude_metric(run, s, metric, blames, &counts);
+    }
+    st_record(run->rec, M_SLOW_NODES, 0, counts.slow_nodes);
+    st_record(run->rec, M_SLOW_LINKS, 0, counts.slow_links);
+    st_record(run->rec, M_CONTENDED, 0, counts.contended);
+}
+
+/* The retest on the nodes that take part; every other value is below all measured ones, so that
+ * the maximum over the ranks is the measured one. Every rank of the group is here. */
+static enum st_status lm_measure_again(struct st_run *run, struct lm_state *s)
+{
+    const size_t n = s->n_listed;
+    const size_t n_values = n * LM_DIRECTIONS * ST_RETEST_METRICS * ST_RETESTS;
+
+    for (size_t i = 0; i < n_values; i++) {
+        s->alone[i] = -1.0;
+    }
+    if (s->is_leader) {
+        const enum st_status rc = lm_again(run, s, n);
+        if (rc != ST_OK) {
+            return rc;
+        }
+        lm_record_alone(run, s, n);
+    }
+    STM_TRY(&run->err, MPI_Reduce(s->alone, s->alone_all, (int)n_values, MPI_DOUBLE,
+                                  MPI_MAX, 0, run->comm.handle));
+    return ST_OK;
+}
+
+/* The list of suspects to all ranks. */
+static enum st_status lm_share_list(struct st_run *run, struct lm_state *s)
+{
+    uint64_t n = s->n_listed;
+
+    STM_TRY(&run->err, MPI_Bcast(&n, 1, MPI_UINT64_T, 0, run->comm.handle));
+    s->n_listed = (size_t)n;
+    STM_TRY(&run->err, MPI_Bcast(s->list, (int)(n * sizeof *s->list), MPI_BYTE, 0,
+                                 run->comm.handle));
+    return ST_OK;
+}
+
 static enum st_status lm_retest(struct st_run *run, struct lm_state *s)
 {
     struct st_blames blames[ST_RETEST_METRICS] = {{0}};
     const bool is_root = run->comm.rank == 0;
     const int n_mine = s->is_leader ? (int)(s->n_partners * ST_RETEST_METRICS) : 0;
-    uint64_t n = 0;
-    size_t n_listed = 0;
     enum st_status failed = ST_OK;
 
     STM_TRY(&run->err, MPI_Gatherv(s->mine, n_mine, MPI_DOUBLE, s->all, s->counts,
                                    s->displs, MPI_DOUBLE, 0, run->comm.handle));
+    s->n_listed = 0;
     if (is_root) {
-        failed = lm_suspect(run, s, blames, &n_listed);
-        n = failed == ST_OK ? n_listed : 0;
+        failed = lm_suspect(run, s, blames, &s->n_listed);
     }
-    STM_TRY(&run->err, MPI_Bcast(&n, 1, MPI_UINT64_T, 0, run->comm.handle));
-    STM_TRY(&run->err, MPI_Bcast(s->list, (int)(n * sizeof *s->list), MPI_BYTE, 0,
-                                 run->comm.handle));
-    const size_t n_values = (size_t)n * LM_DIRECTIONS * ST_RETEST_METRICS * ST_RETESTS;
-    for (size_t i = 0; i < n_values; i++) {
-        s->alone[i] =
-            -1.0; /* below every value: the maximum over the ranks is the measured one */
-    }
-    enum st_status rc = s->is_leader ? lm_again(run, s, (size_t)n) : ST_OK;
-    if (rc == ST_OK && s->is_leader) {
-        lm_record_alone(run, s, (size_t)n);
-    }
+    enum st_status rc = lm_share_list(run, s);
     if (rc == ST_OK) {
-        STM_TRY(&run->err, MPI_Reduce(s->alone, s->alone_all, (int)n_values, MPI_DOUBLE,
-                                      MPI_MAX, 0, run->comm.handle));
+        rc = lm_measure_again(run, s);
     }
     if (rc == ST_OK && is_root && failed == ST_OK) {
-        lm_conclude(run, s, (size_t)n, blames);
+        lm_conclude(run, s, blames);
     }
     st_blames_clear(&blames[0]);
     st_blames_clear(&blames[1]);
@@ -609,7 +648,7 @@ static enum st_status lm_tell(struct st_run *run, struct lm_state *s)
     char text[400];
 
     char *hosts = st_calloc(&run->err, n_ranks, sizeof mine);
-    const char **host = st_calloc(&run->err, s->n_nodes, sizeof *host);
+    const char **host = st_calloc(&run->err, s->n_nodes, sizeof(const char *));
     enum st_status rc = hosts == NULL || host == NULL ? ST_ERR_MEMORY : ST_OK;
     rc = stm_agree(&run->comm, rc, &run->err);
     if (rc == ST_OK) {

@@ -39,6 +39,18 @@ struct cuts {
     size_t begin[MOST_LEVELS + 1][ST_SWEEP_MAX + 1]; /* of the last piece */
 };
 
+/* Where the last of @p m pieces of the first @p i values begins. */
+static void cut_last(const struct sums *s, size_t m, size_t i, struct cuts *c)
+{
+    for (size_t b = (m - 1) * FEWEST_SIZES; b + FEWEST_SIZES <= i; b++) {
+        const double cost = c->cost[m - 1][b] + scatter(s, b, i);
+        if (cost < c->cost[m][i]) {
+            c->cost[m][i] = cost;
+            c->begin[m][i] = b;
+        }
+    }
+}
+
 static void cut(const struct sums *s, size_t n, struct cuts *c)
 {
     for (size_t m = 0; m <= MOST_LEVELS; m++) {
@@ -49,13 +61,7 @@ static void cut(const struct sums *s, size_t n, struct cuts *c)
     }
     for (size_t m = 1; m <= MOST_LEVELS; m++) {
         for (size_t i = m * FEWEST_SIZES; i <= n; i++) {
-            for (size_t b = (m - 1) * FEWEST_SIZES; b + FEWEST_SIZES <= i; b++) {
-                const double cost = c->cost[m - 1][b] + scatter(s, b, i);
-                if (cost < c->cost[m][i]) {
-                    c->cost[m][i] = cost;
-                    c->begin[m][i] = b;
-                }
-            }
+            cut_last(s, m, i, c);
         }
     }
 }

@@ -118,6 +118,7 @@ static enum st_status create_results(struct campaign *c, struct st_error *err)
     const bool resume = st_value(c->arguments, "resume", NULL) != NULL;
     char library[256];
     char transport[1024];
+    char hwloc[32];
     char **xml = st_calloc(err, n, sizeof *xml);
 
     enum st_status rc = stm_agree(world, xml == NULL ? err->code : ST_OK, err);
@@ -135,6 +136,8 @@ static enum st_status create_results(struct campaign *c, struct st_error *err)
             .mpi_library = stm_library_text(library, sizeof library),
             .mpi_transport = stm_transport_text(transport, sizeof transport),
             .launcher = launcher_name(),
+            .hwloc_version = st_machine_hwloc_version(hwloc, sizeof hwloc),
+            .yaml_version = st_plan_yaml_version(),
             .binary = ST_BUILD_TEXT,
             .start_up_s = c->session.start_up_s,
         };
@@ -193,6 +196,12 @@ static enum st_status run_steps(struct campaign *c, struct st_error *err)
     return ST_OK;
 }
 
+static bool is_spread(const struct st_file_step *step, const struct st_verdict_row *row)
+{
+    return row->criterion < step->n_criteria &&
+           step->criteria[row->criterion].criterion.kind == ST_SPREAD;
+}
+
 static enum st_status write_verdicts(struct campaign *c, const struct st_file *file,
                                      const struct st_verdict *verdict,
                                      struct st_error *err)
@@ -210,6 +219,9 @@ static enum st_status write_verdicts(struct campaign *c, const struct st_file *f
         lines[i] = (struct st_verdict_line){
             .step = step->number,
             .metric = metric != NULL ? metric->name : "",
+            .unit = metric == NULL         ? ""
+                    : is_spread(step, row) ? "1"
+                                           : metric->unit,
             .place = metric != NULL && row->place < metric->n_places
                          ? metric->places[row->place].label
                          : "all",

@@ -171,4 +171,7 @@ enum st_status st_machine_describe(const struct st_machine *machine,
                                    const struct st_layout *layout, char **text,
                                    struct st_error *err);
 
+/** Version of hwloc at run time, "2.9.0". @return @p out. Local. */
+const char *st_machine_hwloc_version(char *out, size_t size);
+
 #endif

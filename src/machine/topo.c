@@ -3,6 +3,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 #include "src/machine/affinity.h"
+#include "src/machine/machine.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -266,6 +267,11 @@ enum st_status st_topo_numa(const struct st_topo *topo, size_t *n,
     for (size_t i = 0; i < n_all; i++) {
         const hwloc_obj_t numa =
             hwloc_get_obj_by_type(topo->hw, HWLOC_OBJ_NUMANODE, (unsigned)i);
+        if (numa == NULL) {
+            st_free(table);
+            return st_fail(err, ST_ERR_TOPO, "NUMA node %zu of %zu is not there", i,
+                           n_all);
+        }
         const int first_cpu = hwloc_bitmap_first(numa->cpuset);
         const hwloc_obj_t home =
             first_cpu >= 0 ? home_numa(topo->hw, (unsigned)first_cpu) : NULL;
@@ -400,4 +406,12 @@ char *st_topo_xml(const struct st_topo *topo, struct st_error *err)
     char *copy = st_strdup(err, buffer);
     hwloc_free_xmlbuffer(topo->hw, buffer);
     return copy;
+}
+
+const char *st_machine_hwloc_version(char *out, size_t size)
+{
+    const unsigned v = hwloc_get_api_version(); /* 0xMMmmpp */
+
+    (void)st_print(out, size, "%u.%u.%u", v >> 16, (v >> 8) & 0xffU, v & 0xffU);
+    return out;
 }

@@ -10,6 +10,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/plan/plan.h"
 
 #include <yaml.h>
 
@@ -499,4 +500,9 @@ enum st_status st_document_parse(struct st_document *document,
         *out = root;
     }
     return rc;
+}
+
+const char *st_plan_yaml_version(void)
+{
+    return yaml_get_version_string();
 }

@@ -162,4 +162,7 @@ const char *st_criterion_word(enum st_criterion_kind kind);
 /* "median" "min" "max" "p99" */
 const char *st_statistic_word(enum st_statistic statistic);
 
+/** Version of libyaml at run time, "0.2.5". Static storage. */
+const char *st_plan_yaml_version(void);
+
 #endif

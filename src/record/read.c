@@ -244,14 +244,14 @@ enum st_status st_file_open(const char *path, struct st_file **out, struct st_er
 {
     struct st_file *f = st_calloc(err, 1, sizeof *f);
     struct st_file_reader *reader = f != NULL ? st_calloc(err, 1, sizeof *reader) : NULL;
-    enum st_status rc = reader != NULL ? ST_OK : err->code;
+    enum st_status rc = reader != NULL ? ST_OK : ST_ERR_MEMORY;
 
     if (rc == ST_OK) {
         reader->step = reader->metric = SIZE_MAX;
         reader->values = reader->validity = -1;
         f->handle = reader;
         f->path = st_strdup(err, path);
-        rc = f->path != NULL ? st_store_open(path, &reader->store, err) : err->code;
+        rc = f->path != NULL ? st_store_open(path, &reader->store, err) : ST_ERR_MEMORY;
     }
     if (rc == ST_OK) {
         rc = read_all(f, err);

@@ -69,7 +69,7 @@ static enum st_status store_alloc(const char *path, struct st_store **out,
     struct st_store *s = st_calloc(err, 1, sizeof *s);
 
     if (s == NULL) {
-        return err->code;
+        return ST_ERR_MEMORY;
     }
     st_h5_quiet();
     s->file = -1;
@@ -77,7 +77,7 @@ static enum st_status store_alloc(const char *path, struct st_store **out,
     s->path = st_strdup(err, path);
     if (s->path == NULL) {
         st_free(s);
-        return err->code;
+        return ST_ERR_MEMORY;
     }
     *out = s;
     return ST_OK;

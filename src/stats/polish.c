@@ -587,7 +587,7 @@ static bool controls_of(int better, size_t n, const struct st_retest *retests,
             }
         }
     }
-    if (n_controls < ST_FEWEST_CONTROLS || m < ST_FEWEST_CONTROLS * ST_RETESTS) {
+    if (n_controls < ST_FEWEST_CONTROLS || m < (size_t)ST_FEWEST_CONTROLS * ST_RETESTS) {
         return false;
     }
     st_sort(m, values);

@@ -74,6 +74,7 @@ static const struct tiny tiny[] = {
     {"link_map", "message=1000B;window=2;trips=2"},
     {"collectives", "size=4KiB"},
     {"collectives", "operations=barrier"},
+    {"noise", "samples=20;quantum=5us;watch=1ms;settle=0s"},
     {"spmv", "nx=8;ny=8;nz=8"},
     {"spmv", "nx=8;ny=6;nz=4;solver=cg;matrix=box7"},
     {"hpcg", "nx=16;ny=16;nz=16;iterations=2"},

@@ -121,7 +121,7 @@ static void open_recorder(struct st_recorder *rec, struct st_run *run)
 
 static void points_are_checked(void **unused)
 {
-    static const struct st_place no_value = {.value = NAN};
+    static const struct st_place no_value = {.value = (double)NAN};
     struct st_recorder rec = {0};
     struct st_run run;
 
@@ -169,7 +169,8 @@ static void points_are_not_waited_for(void **unused)
 /* Two ranks with the same three sizes: medians over both, in one line. */
 static void a_report_writes_a_curve_in_a_line(void **unused)
 {
-    static const double values[2 * N_POINTS] = {1e-9, 2e-9, NAN, 3e-9, 4e-9, 100e-9};
+    static const double values[2 * N_POINTS] = {1e-9, 2e-9, (double)NAN,
+                                                3e-9, 4e-9, 100e-9};
     struct st_file_place places[2 * N_POINTS];
     struct st_summary summary[2 * N_POINTS];
     struct st_file_metric m = {.name = "latency_by_size",

@@ -220,9 +220,9 @@ static void medians_and_crossings_of_a_curve(void **unused)
 
     (void)unused;
     assert_true(st_curve_median(5, sizes, latency_s, 20, 40) == 4.0);
-    assert_true(st_curve_median(5, sizes, latency_s, 40, INFINITY) == 12.0);
+    assert_true(st_curve_median(5, sizes, latency_s, 40, (double)INFINITY) == 12.0);
     assert_true(isnan(st_curve_median(5, sizes, latency_s, 51, 60)));
-    assert_true(isnan(st_curve_median(5, sizes, latency_s, NAN, NAN)));
+    assert_true(isnan(st_curve_median(5, sizes, latency_s, (double)NAN, (double)NAN)));
     assert_true(st_curve_at(5, bandwidth, latency_s, 0.5) == 1.0);
     assert_true(st_curve_at(5, bandwidth, latency_s, 2.0) == 1.5);
     assert_true(st_curve_at(5, bandwidth, latency_s, 5.0) == 4.0);

@@ -190,11 +190,15 @@ static void a_retest_decides(void **unused)
         bool stands;
         double factor;
     } rows[] = {
-        {1, false, {0.5, 1.0}, 8, true, 0.5},    {1, false, {1.0, 1.0}, 8, false, 1.0},
-        {1, false, {0.98, 1.0}, 8, false, 0.98}, {-1, false, {1.5, 1.0}, 8, true, 1.5},
-        {-1, false, {0.5, 1.0}, 8, false, 1.0},  {1, true, {0.5, 1.0}, 8, false, 0.5},
-        {1, true, {0.5, 0.6}, 8, true, 0.5},     {1, false, {0.5, 0.5}, 3, false, NAN},
-        {1, false, {NAN, 1.0}, 8, false, 1.0},
+        {1, false, {0.5, 1.0}, 8, true, 0.5},
+        {1, false, {1.0, 1.0}, 8, false, 1.0},
+        {1, false, {0.98, 1.0}, 8, false, 0.98},
+        {-1, false, {1.5, 1.0}, 8, true, 1.5},
+        {-1, false, {0.5, 1.0}, 8, false, 1.0},
+        {1, true, {0.5, 1.0}, 8, false, 0.5},
+        {1, true, {0.5, 0.6}, 8, true, 0.5},
+        {1, false, {0.5, 0.5}, 3, false, (double)NAN},
+        {1, false, {(double)NAN, 1.0}, 8, false, 1.0},
     };
 
     (void)unused;
