@@ -8,8 +8,7 @@
  * in turn; an accusation that does not stand alone was contention. A name is given at the end
  * if its accusation stood in more than half of the repetitions.
  *
- * Rank 0 chooses in run(), where nothing may be agreed upon: if it runs out of memory there, it
- * sends an empty list, so that all ranks still meet, and fails afterwards.
+ * If rank 0 runs out of memory while it chooses, it sends an empty list and fails afterwards.
  */
 #include "kernels/splitmix.h"
 #include "mpi/agree.h"
@@ -18,6 +17,7 @@
 #include "src/base/bench.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
+#include "src/benchmarks/part_link_check.h"
 #include "src/benchmarks/part_retest.h"
 #include "src/measure/run.h"
 #include "src/stats/stats.h"
@@ -119,10 +119,11 @@ static const struct st_metric metrics[] = {
 static size_t lm_rounds(const struct lm_params *p, size_t n_nodes)
 {
     const size_t all = stm_circle_rounds(n_nodes);
-    const size_t most = n_nodes <= LM_ALL_ROUNDS ? all : LM_SOME_ROUNDS;
 
-    return p->rounds == 0 || p->rounds > all ? (p->rounds == 0 ? most : all)
-                                             : (size_t)p->rounds;
+    if (p->rounds == 0) {
+        return n_nodes <= LM_ALL_ROUNDS ? all : LM_SOME_ROUNDS;
+    }
+    return p->rounds < all ? (size_t)p->rounds : all;
 }
 
 static enum st_status link_map_plan(const void *parameters, const struct st_shape *shape,
@@ -245,7 +246,7 @@ static enum st_status lm_prepare_root(struct st_run *run, struct lm_state *s)
     s->links[0] = st_calloc(err, m, sizeof *s->links[0]);
     s->links[1] = st_calloc(err, m, sizeof *s->links[1]);
     s->pairs = st_calloc(err, m, sizeof *s->pairs);
-    s->retests = st_calloc(err, ST_RETEST_MOST, LM_DIRECTIONS * sizeof *s->retests);
+    s->retests = st_calloc(err, ST_RETEST_MOST, LM_DIRECTIONS * sizeof(struct st_retest));
     if (s->all == NULL || s->counts == NULL || s->displs == NULL || s->links[0] == NULL ||
         s->links[1] == NULL || s->pairs == NULL || s->retests == NULL) {
         return ST_ERR_MEMORY;
@@ -328,7 +329,6 @@ static enum st_status lm_direction(struct st_run *run, const struct stm_link *li
     return rc;
 }
 
-/* Both metrics with one partner, the lower node first in each. */
 static enum st_status lm_meet(struct st_run *run, struct lm_state *s, size_t other,
                               struct lm_pair *out)
 {
@@ -452,7 +452,6 @@ static enum st_status lm_suspect(struct st_run *run, struct lm_state *s,
     return rc;
 }
 
-/* Is what metric 0 accuses accused by metric 1 too? Counted once. */
 static bool lm_is_repeated(const struct st_blames *first, const struct st_blame *blame)
 {
     for (size_t k = 0; k < first->n; k++) {
@@ -523,8 +522,7 @@ static void lm_conclude(struct st_run *run, struct lm_state *s,
     st_record(run->rec, M_CONTENDED, 0, counts.contended);
 }
 
-/* The retest on the nodes that take part; every other value is below all measured ones, so that
- * the maximum over the ranks is the measured one. Every rank of the group is here. */
+/* What a rank did not measure is below all values: the maximum over the ranks is the measured one. */
 static enum st_status lm_measure_again(struct st_run *run, struct lm_state *s)
 {
     const size_t n = s->n_listed;
@@ -592,18 +590,11 @@ static enum st_status link_map_run(struct st_run *run, void *state)
     return s->is_leader ? lm_map(run, s) : ST_OK;
 }
 
-/* What node @p from sends to node @p to in verify(): words that both ends can compute. */
-static uint64_t lm_word(size_t from, size_t to, size_t i)
-{
-    return stk_random_u64(((uint64_t)from << 32) + to, i);
-}
-
-/* Every pair once more with data that are checked, by the measured loop. */
+/* Every pair once more with data that are checked. */
 static enum st_status lm_check_data(struct st_run *run, struct lm_state *s,
                                     struct st_check *check)
 {
     const struct lm_params *p = run->params;
-    const size_t n_words = (size_t)p->message / sizeof(uint64_t);
 
     for (size_t k = 0; k < s->n_partners; k++) {
         const size_t other = s->partner[k];
@@ -615,26 +606,11 @@ static enum st_status lm_check_data(struct st_run *run, struct lm_state *s,
                                       .send = s->send,
                                       .recv = s->recv,
                                       .requests = s->requests};
-        size_t n_wrong = 0;
-        char what[128];
-        for (size_t i = 0; i < n_words; i++) {
-            const uint64_t word = lm_word(s->circle.self, other, i);
-            (void)memcpy(s->send + i * sizeof word, &word, sizeof word);
-        }
-        const enum st_status rc = stm_windows_both(&link, 1, &run->err);
+        const enum st_status rc =
+            st_link_check(&link, s->circle.self, other, s->spoiled, check, &run->err);
         if (rc != ST_OK) {
             return rc;
         }
-        if (s->spoiled) {
-            s->recv[0] = (char)(s->recv[0] ^ 1);
-        }
-        for (size_t i = 0; i < n_words; i++) {
-            const uint64_t word = lm_word(other, s->circle.self, i);
-            n_wrong += memcmp(s->recv + i * sizeof word, &word, sizeof word) != 0;
-        }
-        (void)snprintf(what, sizeof what, "%zu of %zu words from node %zu to node %zu",
-                       n_wrong, n_words, other, s->circle.self);
-        st_check_true(check, n_wrong == 0, what);
     }
     return ST_OK;
 }
@@ -659,7 +635,7 @@ static enum st_status lm_tell(struct st_run *run, struct lm_state *s)
                  ? ST_OK
                  : stm_fail(&run->err, failed, "MPI_Gather", __FILE__, __LINE__);
     }
-    if (rc == ST_OK && is_root && s->tally.n_repetitions > 0) {
+    if (rc == ST_OK && is_root && host != NULL && s->tally.n_repetitions > 0) {
         for (size_t i = 0; i < s->n_nodes; i++) {
             host[i] = hosts + s->leader[i] * sizeof mine;
         }
@@ -706,12 +682,9 @@ static void link_map_release(void *state)
     st_free(s->retests);
 }
 
-/* verify() receives anew, so the byte is flipped there, after it has arrived. */
 static void link_map_spoil(void *state)
 {
-    struct lm_state *s = state;
-
-    s->spoiled = true;
+    ((struct lm_state *)state)->spoiled = true;
 }
 
 const struct st_bench st_bench_link_map = {

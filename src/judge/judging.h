@@ -110,8 +110,6 @@ bool st_places_alike(const struct st_file *file, const struct st_file_metric *me
 
 /* ---- outliers.c ---- */
 
-/** Limit of |M| in a fleet of @p n like places (METHODS 8.4); NaN below 5: no test. */
-double st_outlier_threshold(size_t n);
 /** Fill verdict->outliers. */
 enum st_status st_find_outliers(struct st_judging *judging);
 

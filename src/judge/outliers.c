@@ -20,32 +20,6 @@ enum {
     FEWEST_PLACES = 5
 };
 
-/* A difference that matters (METHODS 8.4, point 2). */
-static const double delta_rate = 0.03;
-static const double delta_time = 0.10;
-double st_outlier_threshold(size_t n)
-{
-    /* 99 % quantile of max|M|, simulated (METHODS 8.4), linear in log n between. */
-    static const struct {
-        double n, limit;
-    } rows[] = {{5, 19.1}, {8, 8.0},  {10, 6.7},  {16, 5.5},
-                {20, 5.2}, {40, 4.5}, {100, 4.3}, {1000, 4.5}};
-    const size_t last = ST_COUNT(rows) - 1;
-    const double fleet = (double)n;
-
-    if (n < FEWEST_PLACES) {
-        return (double)NAN;
-    }
-    for (size_t i = 0; i < last; i++) {
-        if (fleet <= rows[i + 1].n) {
-            const double share = log(fleet / rows[i].n) / log(rows[i + 1].n / rows[i].n);
-            return rows[i].limit + share * (rows[i + 1].limit - rows[i].limit);
-        }
-    }
-    /* Two-sided 1 % over the fleet; 4.42 at 1000, so that the last row holds a little longer. */
-    return fmax(rows[last].limit, -st_normal_quantile(0.005 / fleet));
-}
-
 /* One set of like places. */
 struct fleet {
     size_t n;
@@ -63,7 +37,7 @@ static void measure_fleet(struct fleet *f)
     f->median = st_median_sorted(f->n, f->sorted);
     f->mad = st_mad(f->n, f->value, f->median, f->scratch);
     f->mean_deviation = st_mean_deviation(f->n, f->value, f->median);
-    f->threshold = st_outlier_threshold(f->n);
+    f->threshold = st_fleet_limit(f->n);
 }
 
 static double score(const struct fleet *f, double x)
@@ -125,7 +99,7 @@ static enum st_status list_fleet(struct st_judging *j, size_t step, size_t metri
 {
     const struct st_file_step *s = &j->file->steps[step];
     const struct st_file_metric *m = &s->metrics[metric];
-    const double delta = strcmp(m->unit, "s") == 0 ? delta_time : delta_rate;
+    const double delta = st_fleet_delta(strcmp(m->unit, "s") == 0);
     enum st_status rc = ST_OK;
 
     measure_fleet(f);

@@ -20,39 +20,8 @@ enum {
     N_SWEEPS = 10 /* METHODS 8.5 */
 };
 
-/* METHODS 8.4, point 2. */
-static const double delta_rate = 0.03;
-static const double delta_time = 0.10;
 /* With 4 or 5 nodes: links that are slow by so much need no statistics to be seen. */
 static const double coarse_factor = 1.5;
-
-double st_blame_delta(int better)
-{
-    return better < 0 ? delta_time : delta_rate;
-}
-
-double st_fleet_limit(size_t n)
-{
-    /* 99 % quantile of max|M|, simulated (METHODS 8.4), linear in log n between. */
-    static const struct {
-        double n, limit;
-    } rows[] = {{5, 19.1}, {8, 8.0},  {10, 6.7},  {16, 5.5},
-                {20, 5.2}, {40, 4.5}, {100, 4.3}, {1000, 4.5}};
-    const size_t last = ST_COUNT(rows) - 1;
-    const double fleet = (double)n;
-
-    if (!(fleet >= rows[0].n)) {
-        return (double)NAN;
-    }
-    for (size_t i = 0; i < last; i++) {
-        if (fleet <= rows[i + 1].n) {
-            const double share = log(fleet / rows[i].n) / log(rows[i + 1].n / rows[i].n);
-            return rows[i].limit + share * (rows[i + 1].limit - rows[i].limit);
-        }
-    }
-    /* Two-sided 1 % over the fleet; 4.42 at 1000, so that the last row holds a little longer. */
-    return fmax(rows[last].limit, -st_normal_quantile(0.005 / fleet));
-}
 
 /* ---- median polish ---- */
 
@@ -212,7 +181,7 @@ struct judge {
 /* Is a deviation on the log scale (slow: negative) more than what matters? */
 static bool is_much(int better, double g)
 {
-    const double delta = st_blame_delta(better);
+    const double delta = st_fleet_delta(better < 0);
 
     return better < 0 ? exp(-g) - 1.0 > delta : 1.0 - exp(g) > delta;
 }

@@ -63,12 +63,6 @@ struct st_blames {
     double level;          /**< value of a healthy link, in the metric's unit */
 };
 
-/** Deviation that matters (METHODS 8.4, point 2): a share of the value, 0.1 for times, else 0.03. */
-double st_blame_delta(int better);
-
-/** Limit of |modified z| for the worst of @p n normal values (METHODS 8.4, point 1); NaN for n < 5. */
-double st_fleet_limit(size_t n);
-
 /**
  * Name the nodes and links that are slow in @p set. A node is named if its effect as sender or
  * receiver is beyond the limits and more than half of its links in that direction are slow;

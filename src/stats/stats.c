@@ -391,3 +391,31 @@ void st_summarise(size_t n, const double *values, double confidence, double widt
     s.converged = (s.ci_high - s.ci_low) / 2.0 <= width * fabs(s.median);
     *out = s;
 }
+
+double st_fleet_limit(size_t n)
+{
+    /* 99 % quantile of max|M|, simulated (METHODS 8.4), linear in log n between. */
+    static const struct {
+        double n, limit;
+    } rows[] = {{5, 19.1}, {8, 8.0},  {10, 6.7},  {16, 5.5},
+                {20, 5.2}, {40, 4.5}, {100, 4.3}, {1000, 4.5}};
+    const size_t last = ST_COUNT(rows) - 1;
+    const double fleet = (double)n;
+
+    if (!(fleet >= rows[0].n)) {
+        return (double)NAN;
+    }
+    for (size_t i = 0; i < last; i++) {
+        if (fleet <= rows[i + 1].n) {
+            const double share = log(fleet / rows[i].n) / log(rows[i + 1].n / rows[i].n);
+            return rows[i].limit + share * (rows[i + 1].limit - rows[i].limit);
+        }
+    }
+    /* Two-sided 1 % over the fleet; 4.42 at 1000, so that the last row holds a little longer. */
+    return fmax(rows[last].limit, -st_normal_quantile(0.005 / fleet));
+}
+
+double st_fleet_delta(bool is_time)
+{
+    return is_time ? 0.10 : 0.03;
+}

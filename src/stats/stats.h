@@ -83,4 +83,9 @@ struct st_summary {
 void st_summarise(size_t n, const double *values, double confidence, double width,
                   int better, double *scratch, struct st_summary *out);
 
+/** Limit of |modified z| for the worst of @p n like values (METHODS 8.4, point 1); NaN for n < 5. */
+double st_fleet_limit(size_t n);
+/** Deviation that matters (METHODS 8.4, point 2), as a share of the value: 0.1 for times, else 0.03. */
+double st_fleet_delta(bool is_time);
+
 #endif

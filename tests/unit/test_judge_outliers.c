@@ -27,13 +27,13 @@ static void limits_grow_with_the_fleet(void **state)
     };
 
     (void)state;
-    assert_true(isnan(st_outlier_threshold(4)));
-    assert_true(isnan(st_outlier_threshold(0)));
+    assert_true(isnan(st_fleet_limit(4)));
+    assert_true(isnan(st_fleet_limit(0)));
     for (size_t i = 0; i < ST_COUNT(rows); i++) {
-        assert_true(fabs(st_outlier_threshold(rows[i].n) - rows[i].limit) <=
+        assert_true(fabs(st_fleet_limit(rows[i].n) - rows[i].limit) <=
                     rows[i].tolerance);
     }
-    assert_true(st_outlier_threshold(1001) >= 4.5);
+    assert_true(st_fleet_limit(1001) >= 4.5);
 }
 
 /* The vector of METHODS 8.4: 39 values near 400 and one @p x; own noise 0.05 %. */

@@ -384,21 +384,6 @@ static void failing_allocations_leak_nothing(void **unused)
     st_free(small);
 }
 
-/* METHODS 8.4, point 1: the simulated rows; 10000 from the normal quantile (two-sided 1 %). */
-static void limits_of_fleets(void **unused)
-{
-    static const struct {
-        size_t n;
-        double limit;
-    } rows[] = {{5, 19.1}, {8, 8.0}, {16, 5.5}, {100, 4.3}, {1000, 4.5}, {10000, 4.89}};
-
-    (void)unused;
-    assert_true(isnan(st_fleet_limit(4)));
-    for (size_t i = 0; i < ST_COUNT(rows); i++) {
-        assert_true(fabs(st_fleet_limit(rows[i].n) - rows[i].limit) < 0.005);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,7 +395,6 @@ int main(void)
         cmocka_unit_test(few_rounds_name_nodes_only),
         cmocka_unit_test(missing_values_do_no_harm),
         cmocka_unit_test(failing_allocations_leak_nothing),
-        cmocka_unit_test(limits_of_fleets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
