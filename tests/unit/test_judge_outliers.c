@@ -30,8 +30,7 @@ static void limits_grow_with_the_fleet(void **state)
     assert_true(isnan(st_fleet_limit(4)));
     assert_true(isnan(st_fleet_limit(0)));
     for (size_t i = 0; i < ST_COUNT(rows); i++) {
-        assert_true(fabs(st_fleet_limit(rows[i].n) - rows[i].limit) <=
-                    rows[i].tolerance);
+        assert_true(fabs(st_fleet_limit(rows[i].n) - rows[i].limit) <= rows[i].tolerance);
     }
     assert_true(st_fleet_limit(1001) >= 4.5);
 }
