@@ -89,6 +89,9 @@ static void put_row(const struct block *b, const struct st_file_metric *m, size_
                   span_text(text, sizeof text, s, s->min, s->max, m->unit));
     (void)snprintf(text, sizeof text, "%zu", s->n);
     st_table_cell(t, C_N, ST_INK_PLAIN, text);
+    if (t->n_columns <= C_OUTCOME) {
+        return;
+    }
     if (judged) {
         st_table_cell(t, C_OUTCOME, st_ink_of(outcome), st_outcome_word(outcome));
     } else {
@@ -333,11 +336,23 @@ static void put_step(struct block *b)
     st_table_line(b->table, 0, 0, ST_INK_PLAIN, "");
 }
 
+/* Does any row have something to say in the last column? Where nothing was asked for it
+ * would be a column of dashes, and 80 characters are few. */
+static bool has_outcomes(const struct st_file *file)
+{
+    bool has = false;
+
+    for (size_t s = 0; s < file->n_steps; s++) {
+        has = has || file->steps[s].n_criteria > 0 || st_step_void(&file->steps[s]);
+    }
+    return has;
+}
+
 bool st_report_figures(FILE *out, struct st_style style, const struct st_file *file,
                        const struct st_verdict *verdict)
 {
     struct st_table table = {
-        .n_columns = N_COLUMNS,
+        .n_columns = has_outcomes(file) ? N_COLUMNS : C_OUTCOME,
         .titles = {"METRIC", "MEDIAN", "INTERVAL", "RANGE", "N", "OUTCOME"},
         .right = {[C_MEDIAN] = true, [C_INTERVAL] = true, [C_RANGE] = true, [C_N] = true},
         .indent = 4};
