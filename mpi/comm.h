@@ -50,15 +50,13 @@ enum st_status stm_count(size_t n, int *out, struct st_error *err);
 
 /** Tags of point-to-point messages; one place so that none collide. */
 enum stm_tag {
-    STM_TAG_AGREE = 1,
-    STM_TAG_GATHER,
+    STM_TAG_GATHER = 1,
     STM_TAG_CLOCK,
     STM_TAG_PING,
     STM_TAG_WINDOW,
     STM_TAG_REPLY,
     STM_TAG_HALO,
-    STM_TAG_SETUP,
-    STM_TAG_MATRIX
+    STM_TAG_SETUP
 };
 
 #endif

@@ -216,10 +216,9 @@ struct st_bench {
     const char *point_unit; /**< UDUNITS base unit of their values */
     size_t params_size, state_size;
 
-    size_t min_ranks;                /**< of a group; 0 and 1: any */
-    size_t rank_divisor;             /**< 0 and 1: any */
-    unsigned needs;                  /**< enum st_needs */
-    bool yields_when_oversubscribed; /**< documentation only */
+    size_t min_ranks;    /**< of a group; 0 and 1: any */
+    size_t rank_divisor; /**< 0 and 1: any */
+    unsigned needs;      /**< enum st_needs */
 
     /** Local, pure. Does this step produce metric @p row? NULL: all rows. */
     bool (*applies)(const void *params, size_t row);

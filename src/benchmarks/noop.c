@@ -106,6 +106,5 @@ const struct st_bench st_bench_noop = {
     .source = "METHODS 0 (timer step and cost)",
     ST_TABLES(params, metrics),
     ST_SIZES(struct noop_params, struct noop_state),
-    .yields_when_oversubscribed = true,
     ST_STAGES(noop),
 };
