@@ -28,9 +28,11 @@ missing_packages() {
     pkg-config --exists hwloc || missing+=(libhwloc-dev)
     pkg-config --exists yaml-0.1 || missing+=(libyaml-dev)
     pkg-config --exists cmocka || missing+=(libcmocka-dev)
+    pkg-config --exists zlib || missing+=(zlib1g-dev)
   else
-    missing+=(libhwloc-dev libyaml-dev libcmocka-dev)
+    missing+=(libhwloc-dev libyaml-dev libcmocka-dev zlib1g-dev)
   fi
+  [[ -e /usr/include/scotch/ptscotch.h || -e /usr/include/ptscotch.h ]] || missing+=(libptscotch-dev)
   if [[ $1 == test ]]; then
     command -v h5dump >/dev/null || missing+=(hdf5-tools)
     command -v clang >/dev/null || missing+=(clang)
