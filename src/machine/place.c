@@ -83,20 +83,45 @@ static void number_keys(struct dealer *d, size_t level)
     }
 }
 
-static enum st_status dealer_init(struct dealer *d, const struct st_cpus *cpus,
-                                  bool by_pu, struct st_error *err)
+/* Is this CPU in the part of the node that the step may use? */
+static bool is_within(const struct st_cpu *row, const struct st_layout_request *request)
 {
+    const size_t object[] = {[ST_WITHIN_NODE] = request->n_within,
+                             [ST_WITHIN_SOCKET] = row->package,
+                             [ST_WITHIN_NUMA] = row->numa,
+                             [ST_WITHIN_L3] = row->l3};
+
+    return object[request->within] == request->n_within;
+}
+
+static enum st_status dealer_init(struct dealer *d, const struct st_cpus *cpus,
+                                  const struct st_layout_request *request,
+                                  struct st_error *err)
+{
+    const bool by_pu = request->ranks == ST_MANY_ALL_PUS;
+
     *d = (struct dealer){.cpus = cpus};
     d->unit = st_calloc(err, cpus->n, sizeof *d->unit);
     if (d->unit == NULL) {
         return ST_ERR_MEMORY;
     }
     for (size_t i = 0; i < cpus->n; i++) {
-        if (by_pu || i == 0 || cpus->row[i].core != cpus->row[i - 1].core) {
+        if (!is_within(&cpus->row[i], request)) {
+            continue;
+        }
+        if (by_pu || d->n == 0 ||
+            cpus->row[i].core != cpus->row[d->unit[d->n - 1].row].core) {
             d->unit[d->n++] = (struct unit){.row = i};
         }
         d->unit[d->n - 1].n_rows++;
         d->l3_known = d->l3_known || cpus->row[i].l3 != ST_CPU_UNKNOWN;
+    }
+    if (d->n == 0) {
+        dealer_clear(d);
+        return st_fail(err, ST_ERR_UNSUPPORTED,
+                       "`within: %s %zu`: this node has no CPU there that may be used; "
+                       "`seatrial topology` shows what it has",
+                       st_within_word(request->within), request->n_within);
     }
     for (size_t level = 0; level < N_LEVELS; level++) {
         number_keys(d, level);
@@ -554,7 +579,7 @@ enum st_status st_place_plan(const struct st_cpus *cpus,
     if (cpus->n == 0) {
         return st_fail(err, ST_ERR_STEP, "no CPU may be used");
     }
-    enum st_status rc = dealer_init(&d, cpus, request->ranks == ST_MANY_ALL_PUS, err);
+    enum st_status rc = dealer_init(&d, cpus, request, err);
     if (rc != ST_OK) {
         return rc;
     }

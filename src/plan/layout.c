@@ -156,6 +156,51 @@ static enum st_status set_policy(const struct st_value *value,
     return rc;
 }
 
+/* "socket 0", "numa 3", "l3 1"; "node" is the default. */
+static enum st_status set_within(const struct st_value *value,
+                                 struct st_layout_request *out, struct st_error *err)
+{
+    static const char *const starts[] = {"socket ", "numa ", "l3 "};
+    static const enum st_within meaning[] = {ST_WITHIN_SOCKET, ST_WITHIN_NUMA,
+                                             ST_WITHIN_L3};
+    const char *text = NULL;
+    uint64_t number = 0;
+    const enum st_status rc = st_read_text(value, "within", &text, err);
+
+    if (rc != ST_OK || strcmp(text, "node") == 0) {
+        out->within = ST_WITHIN_NODE;
+        return rc;
+    }
+    for (size_t i = 0; i < ST_COUNT(starts); i++) {
+        const size_t n = strlen(starts[i]);
+
+        if (strncmp(text, starts[i], n) == 0 && st_parse_u64(text + n, &number) &&
+            number <= MAX_COUNT) {
+            out->within = meaning[i];
+            out->n_within = (size_t)number;
+            return ST_OK;
+        }
+    }
+    return st_value_fail(err, value,
+                         "within: '%s' is not a part of a node; allowed are node, "
+                         "'socket N', 'numa N' and 'l3 N', N counted from 0",
+                         text);
+}
+
+static enum st_status set_others(const struct st_value *value,
+                                 struct st_layout_request *out, struct st_error *err)
+{
+    static const char *const words[] = {"idle", "busy"};
+    size_t row = 0;
+    const enum st_status rc =
+        st_read_word(value, "others", ST_COUNT(words), words, &row, err);
+
+    if (rc == ST_OK) {
+        out->others = row == 0 ? ST_OTHERS_IDLE : ST_OTHERS_BUSY;
+    }
+    return rc;
+}
+
 static enum st_status set_oversubscribe(const struct st_value *value,
                                         struct st_layout_request *out,
                                         struct st_error *err)
@@ -167,15 +212,16 @@ typedef enum st_status layout_setter(const struct st_value *value,
                                      struct st_layout_request *out, struct st_error *err);
 
 enum {
-    N_KEYS = 7,
-    N_SWEPT = 4
+    N_KEYS = 9,
+    N_SWEPT = 6
 };
 /* The first N_SWEPT may be lists. */
 static const char *const layout_keys[N_KEYS] = {
-    "nodes", "ranks_per_node", "ranks", "threads", "fill", "policy", "oversubscribe"};
+    "nodes",  "ranks_per_node", "ranks",  "threads",      "within",
+    "others", "fill",           "policy", "oversubscribe"};
 static layout_setter *const setters[N_KEYS] = {
-    set_nodes, set_ranks_per_node, set_ranks,        set_threads,
-    set_fill,  set_policy,         set_oversubscribe};
+    set_nodes,  set_ranks_per_node, set_ranks,  set_threads,      set_within,
+    set_others, set_fill,           set_policy, set_oversubscribe};
 
 static size_t key_row(const char *key)
 {
@@ -266,6 +312,7 @@ enum st_status st_layout_read(const struct st_value *map, const struct st_value 
                                         .fill = ST_FILL_COMPACT,
                                         .policy = ST_POLICY_SEATRIAL};
     const struct st_value *ranks = NULL;
+    const struct st_value *within = NULL;
 
     for (size_t row = 0; row < N_KEYS; row++) {
         const struct st_value *own = st_map_get(map, layout_keys[row]);
@@ -280,6 +327,7 @@ enum st_status st_layout_read(const struct st_value *map, const struct st_value 
                 return rc;
             }
             ranks = setters[row] == set_ranks ? value : ranks;
+            within = setters[row] == set_within ? value : within;
         }
     }
     if (ranks != NULL && request.nodes == ST_NODES_EACH) {
@@ -287,6 +335,12 @@ enum st_status st_layout_read(const struct st_value *map, const struct st_value 
             err, ranks,
             "'ranks' is a total over the nodes and 'nodes: each' has one "
             "job per node; give 'ranks_per_node'");
+    }
+    if (request.within != ST_WITHIN_NODE &&
+        (request.n_ranks > 0 || request.policy == ST_POLICY_LAUNCHER)) {
+        return st_value_fail(err, within,
+                             "'within' picks CPUs of each node; that goes with "
+                             "'ranks_per_node' and the policy seatrial only");
     }
     *out = request;
     return ST_OK;
@@ -317,12 +371,27 @@ static void many_text(enum st_many many, size_t n, const char *one, char *out,
     }
 }
 
+const char *st_within_word(enum st_within within)
+{
+    static const char *const words[] = {[ST_WITHIN_NODE] = "node",
+                                        [ST_WITHIN_SOCKET] = "socket",
+                                        [ST_WITHIN_NUMA] = "numa",
+                                        [ST_WITHIN_L3] = "l3"};
+
+    return (size_t)within < ST_COUNT(words) ? words[within] : "unknown";
+}
+
 const char *st_layout_text(const struct st_layout_request *layout, char *out, size_t size)
 {
     char nodes[32] = "all";
     char ranks[64];
     char threads[64];
+    char within[48] = "";
 
+    if (layout->within != ST_WITHIN_NODE) {
+        (void)st_print(within, sizeof within, ", within %s %zu",
+                       st_within_word(layout->within), layout->n_within);
+    }
     if (layout->nodes == ST_NODES_EACH) {
         (void)st_print(nodes, sizeof nodes, "each");
     } else if (layout->nodes == ST_NODES_COUNT) {
@@ -343,8 +412,9 @@ const char *st_layout_text(const struct st_layout_request *layout, char *out, si
     } else {
         many_text(layout->threads, layout->n_threads, "thread", threads, sizeof threads);
     }
-    (void)st_print(out, size, "nodes %s, %s, %s, %s%s%s", nodes, ranks, threads,
-                   layout->fill == ST_FILL_COMPACT ? "compact" : "scatter",
+    (void)st_print(out, size, "nodes %s, %s, %s, %s%s%s%s%s", nodes, ranks, threads,
+                   layout->fill == ST_FILL_COMPACT ? "compact" : "scatter", within,
+                   layout->others == ST_OTHERS_BUSY ? ", other ranks busy" : "",
                    layout->policy == ST_POLICY_LAUNCHER ? ", bound by the launcher" : "",
                    layout->oversubscribe ? ", oversubscribed" : "");
     return out;

@@ -39,6 +39,18 @@ enum st_fill {
     ST_FILL_COMPACT, /**< core after core in topology order */
     ST_FILL_SCATTER  /**< round robin over NUMA nodes, then L3 */
 };
+/** Part of each node that a step may use (`within: socket 0`). */
+enum st_within {
+    ST_WITHIN_NODE,
+    ST_WITHIN_SOCKET,
+    ST_WITHIN_NUMA,
+    ST_WITHIN_L3
+};
+/** What the ranks of the launch that take no part in a step do meanwhile. */
+enum st_others {
+    ST_OTHERS_IDLE, /**< sleep; use no CPU */
+    ST_OTHERS_BUSY  /**< stream through memory on the cores that the step leaves free */
+};
 enum st_policy {
     ST_POLICY_SEATRIAL,
     ST_POLICY_LAUNCHER
@@ -56,7 +68,10 @@ struct st_layout_request {
     size_t n_threads; /**< with ST_MANY_COUNT; with PER_NUMA and PER_L3 per object, these
                                     need one rank per node, whose threads are spread */
     enum st_fill fill;
+    enum st_within within; /**< with the policy seatrial and without `ranks: N` */
+    size_t n_within;       /**< hwloc's logical number of that socket, NUMA node or L3 */
     enum st_policy policy;
+    enum st_others others;
     bool oversubscribe; /**< `oversubscribe: yes` */
 };
 
@@ -157,6 +172,8 @@ void st_plan_destroy(struct st_plan **plan);
 /** "nodes each, 1 rank per node, all-cores threads, compact" for people. @return out */
 const char *st_layout_text(const struct st_layout_request *layout, char *out,
                            size_t size);
+/* "node" "socket" "numa" "l3" */
+const char *st_within_word(enum st_within within);
 /* "at_least" "at_most" "at_least_of_peak" "at_least_of_reference" "at_most_of_reference" "spread" */
 const char *st_criterion_word(enum st_criterion_kind kind);
 /* "median" "min" "max" "p99" */

@@ -39,6 +39,7 @@ struct rule {
     const char *metric, *scope, *stores, *pages; /* published; "" any */
     const char *benchmark, *own_metric;
     const char *layout; /* part of the layout's text, "" any */
+    bool one_socket; /* measured on one socket (`within: socket N`), else on the node */
     struct condition conditions[3];
 };
 
@@ -53,7 +54,28 @@ static const struct rule rules[] = {
      "stream",
      "triad",
      "all-cores",
+     false,
      {{"memory", "local"}, {"stores", "ordinary|both"}}},
+    {"triad of one socket on its own memory, ordinary stores",
+     "stream_triad",
+     "local socket",
+     "ordinary",
+     "",
+     "stream",
+     "triad",
+     "all-cores",
+     true,
+     {{"memory", "local"}, {"stores", "ordinary|both"}}},
+    {"triad of one socket on the next socket's memory, ordinary stores",
+     "stream_triad",
+     "remote socket",
+     "ordinary",
+     "",
+     "stream",
+     "triad",
+     "all-cores",
+     true,
+     {{"memory", "remote"}, {"stores", "ordinary|both"}}},
     {"copy of the whole node, ordinary stores",
      "stream_copy",
      "system",
@@ -62,6 +84,7 @@ static const struct rule rules[] = {
      "stream",
      "copy",
      "all-cores",
+     false,
      {{"memory", "local"}, {"stores", "ordinary|both"}}},
     {"triad, memory interleaved over all NUMA nodes",
      "stream_triad",
@@ -71,6 +94,7 @@ static const struct rule rules[] = {
      "stream",
      "triad",
      "all-cores",
+     false,
      {{"memory", "interleaved"}, {"stores", "ordinary|both"}}},
     {"latency at 1 GiB, near memory, 4 KiB pages",
      "memory_latency",
@@ -80,6 +104,7 @@ static const struct rule rules[] = {
      "latency",
      "latency",
      "",
+     false,
      {{"size", GIB_1}, {"pages", "small|both"}, {"order", "random"}}},
     {"latency at 1 GiB, near memory, 2 MiB pages",
      "memory_latency",
@@ -89,6 +114,7 @@ static const struct rule rules[] = {
      "latency",
      "latency_huge",
      "",
+     false,
      {{"size", GIB_1}, {"pages", "both"}, {"order", "random"}}},
     {"latency at 1 GiB, near memory, 2 MiB pages",
      "memory_latency",
@@ -98,6 +124,7 @@ static const struct rule rules[] = {
      "latency",
      "latency",
      "",
+     false,
      {{"size", GIB_1}, {"pages", "huge"}, {"order", "random"}}},
     {"latency at 1 GiB, the next socket's memory, 4 KiB pages",
      "memory_latency",
@@ -107,6 +134,7 @@ static const struct rule rules[] = {
      "latency",
      "cell_latency",
      "",
+     false,
      {{"size", GIB_1}, {"pages", "small"}, {"cells", "remote"}}},
     {"latency at 1 GiB, the next socket's memory, 2 MiB pages",
      "memory_latency",
@@ -116,6 +144,7 @@ static const struct rule rules[] = {
      "latency",
      "cell_latency",
      "",
+     false,
      {{"size", GIB_1}, {"pages", "huge"}, {"cells", "remote"}}},
 };
 
@@ -218,7 +247,10 @@ static const struct st_file_metric *own_metric(const struct st_file_step *step,
     if (step->state != ST_STEP_COMPLETE || st_step_void(step) ||
         !step->placement_proved || step->oversubscribed ||
         strcmp(step->benchmark, rule->benchmark) != 0 ||
-        strstr(step->layout, rule->layout) == NULL) {
+        strstr(step->layout, rule->layout) == NULL ||
+        strstr(step->layout, ", within numa ") != NULL ||
+        strstr(step->layout, ", within l3 ") != NULL ||
+        (strstr(step->layout, ", within socket ") != NULL) != rule->one_socket) {
         return NULL;
     }
     for (size_t k = 0; k < sizeof rule->conditions / sizeof rule->conditions[0]; k++) {

@@ -124,6 +124,64 @@ static void plans_are_as_counted(void **state)
     }
 }
 
+/* The same plans on a part of the node only: NUMA node 2 of `two` is CPUs 16 … 23, socket 1
+ * CPUs 16 … 31; L3 3 of `l3s` is CPUs 6 and 7. */
+static void a_part_of_the_node(void **state)
+{
+    static const struct {
+        struct row row;
+        enum st_within within;
+        size_t n_within;
+        const char *say; /* NULL: the plan is row.want */
+    } parts[] = {
+        {{two, NULL, NUM, 1, CORES, 0, false, 1, "16-30:2"}, ST_WITHIN_SOCKET, 1, NULL},
+        {{two, NULL, CORES, 0, NUM, 1, false, 32, "16|18|20|22"},
+         ST_WITHIN_NUMA,
+         2,
+         NULL},
+        {{two, NULL, NUM, 1, PUS, 0, false, 1, "16-23"}, ST_WITHIN_NUMA, 2, NULL},
+        {{two, NULL, NUM, 2, NUM, 1, true, 2, "16|24"}, ST_WITHIN_SOCKET, 1, NULL},
+        {{two, "2-19", NUM, 1, CORES, 0, false, 1, "16,18"}, ST_WITHIN_SOCKET, 1, NULL},
+        {{l3s, NULL, NUM, 1, CORES, 0, false, 1, "6,7"}, ST_WITHIN_L3, 3, NULL},
+        {{two, NULL, NUM, 5, NUM, 1, false, 8, NULL}, ST_WITHIN_NUMA, 0, "only 4 may"},
+        {{two, NULL, NUM, 1, NUM, 1, false, 1, NULL},
+         ST_WITHIN_SOCKET,
+         2,
+         "`within: socket 2`: this node has no CPU there that may be used"},
+        {{two, "0-15", NUM, 1, NUM, 1, false, 1, NULL},
+         ST_WITHIN_SOCKET,
+         1,
+         "no CPU there"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ST_COUNT(parts); i++) {
+        const struct row *row = &parts[i].row;
+        struct placing p;
+        struct st_placement plan = {0};
+        struct st_error err = {0};
+        char text[256];
+        struct st_layout_request request = request_of(row);
+
+        request.within = parts[i].within;
+        request.n_within = parts[i].n_within;
+        placing_open(&p, ST_TOPO_SYNTHETIC, row->machine, row->usable);
+        const enum st_status rc = st_place_plan(&p.cpus, &request, row->n_started,
+                                                ST_RANKS_AS_ASKED, &plan, &err);
+        if (parts[i].say != NULL) {
+            assert_int_not_equal(rc, ST_OK);
+            assert_non_null(strstr(err.text, parts[i].say));
+        } else {
+            assert_int_equal(rc, ST_OK);
+            placing_text(&p.cpus, &plan, text, sizeof text);
+            assert_string_equal(text, row->want);
+            placing_check(&p.cpus, &request, row->n_started, &plan);
+        }
+        st_placement_clear(&plan);
+        placing_close(&p);
+    }
+}
+
 static void refusals_say_what_to_write(void **state)
 {
     static const struct {
@@ -426,6 +484,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_as_counted),
+        cmocka_unit_test(a_part_of_the_node),
         cmocka_unit_test(refusals_say_what_to_write),
         cmocka_unit_test(oversubscription_wraps_around),
         cmocka_unit_test(large_machine),

@@ -307,6 +307,13 @@ static void layouts_read_and_are_told(void **unused)
          "nodes all, all-pus ranks per node, 1 thread, compact"},
         {"{ranks: 2147483647, oversubscribe: true}",
          "nodes all, 2147483647 ranks in total, 1 thread, compact, oversubscribed"},
+        {"{ranks_per_node: 1, threads: all-cores, within: socket 0}",
+         "nodes all, 1 rank per node, all-cores threads, compact, within socket 0"},
+        {"{within: numa 12, others: busy}",
+         "nodes all, all-cores ranks per node, 1 thread, compact, within numa 12, other "
+         "ranks busy"},
+        {"{within: node, others: idle}",
+         "nodes all, all-cores ranks per node, 1 thread, compact"},
         {"{ranks: 1, nodes: all}", "nodes all, 1 rank in total, 1 thread, compact"},
     };
 

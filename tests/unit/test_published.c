@@ -116,6 +116,7 @@ static void only_what_was_measured_alike_is_compared(void **unused)
         const char *benchmark, *metric;
         const char *params[3][2];
         const char *found, *absent; /* NULL: no table at all */
+        const char *within;         /* added to the layout */
     } rows[] = {
         {"stream",
          "triad",
@@ -140,6 +141,30 @@ static void only_what_was_measured_alike_is_compared(void **unused)
          {{"size", "67108864 byte"}, {"pages", "small"}, {"order", "random"}},
          NULL,
          NULL},
+        {"stream",
+         "triad",
+         {{"memory", "local"}, {"stores", "ordinary"}},
+         "1.055 TB/s",
+         "2.073",
+         ", within socket 0"},
+        {"stream",
+         "triad",
+         {{"memory", "remote"}, {"stores", "ordinary"}},
+         "677.0 GB/s",
+         "1.055",
+         ", within socket 0"},
+        {"stream",
+         "triad",
+         {{"memory", "local"}, {"stores", "ordinary"}},
+         NULL,
+         NULL,
+         ", within numa 0"},
+        {"latency",
+         "latency",
+         {{"size", "1073741824 byte"}, {"pages", "small"}, {"order", "random"}},
+         NULL,
+         NULL,
+         ", within l3 1"},
     };
     char text[8192];
 
@@ -147,6 +172,10 @@ static void only_what_was_measured_alike_is_compared(void **unused)
     for (size_t i = 0; i < ST_COUNT(rows); i++) {
         struct bed b;
         make(&b, rows[i].benchmark, rows[i].metric, rows[i].params);
+        if (rows[i].within != NULL) {
+            (void)strncat(b.step.layout, rows[i].within,
+                          sizeof b.step.layout - strlen(b.step.layout) - 1);
+        }
         report(&b, text, sizeof text);
         if (rows[i].found == NULL) {
             assert_string_equal(text, "");
