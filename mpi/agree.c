@@ -2,8 +2,8 @@
  * How all ranks leave a stage together.
  *
  * Status and rank are reduced in one 8-byte maximum: the greater status wins, among equal
- * ones the lower rank, whose text is then broadcast. The quiet variants poll, so that a
- * sleeping rank leaves its core to the threads that were given it.
+ * ones the lower rank, whose text is then broadcast. The quiet and busy variants poll, so that
+ * a sleeping rank leaves its core to the threads that were given it, and a busy one works.
  */
 #include "mpi/agree.h"
 
@@ -36,7 +36,9 @@ const char *stm_host(void)
     return name;
 }
 
-enum st_status stm_wait_quiet(MPI_Request *request, struct st_error *err)
+/* Between two looks: work, or a nap that grows. */
+static enum st_status wait_with(MPI_Request *request, const struct stm_pastime *pastime,
+                                struct st_error *err)
 {
     long nap_ns = AGREE_NAP_MIN_NS;
     int done = 0;
@@ -45,6 +47,10 @@ enum st_status stm_wait_quiet(MPI_Request *request, struct st_error *err)
         STM_TRY(err, MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (done != 0) {
             return ST_OK;
+        }
+        if (pastime->work != NULL) {
+            pastime->work(pastime->context);
+            continue;
         }
         const struct timespec nap = {.tv_nsec = nap_ns};
         (void)nanosleep(&nap, NULL); /* an early end by a signal only polls sooner */
@@ -55,30 +61,39 @@ enum st_status stm_wait_quiet(MPI_Request *request, struct st_error *err)
     }
 }
 
-static enum st_status reduce_worst(const struct stm_comm *comm, uint64_t mine, bool quiet,
-                                   uint64_t *worst, struct st_error *err)
+static const struct stm_pastime sleeping = {.work = NULL};
+
+enum st_status stm_wait_quiet(MPI_Request *request, struct st_error *err)
 {
-    if (!quiet) {
+    return wait_with(request, &sleeping, err);
+}
+
+static enum st_status reduce_worst(const struct stm_comm *comm, uint64_t mine,
+                                   const struct stm_pastime *pastime, uint64_t *worst,
+                                   struct st_error *err)
+{
+    if (pastime == NULL) {
         STM_TRY(err, MPI_Allreduce(&mine, worst, 1, MPI_UINT64_T, MPI_MAX, comm->handle));
         return ST_OK;
     }
     MPI_Request request = MPI_REQUEST_NULL;
     STM_TRY(err, MPI_Iallreduce(&mine, worst, 1, MPI_UINT64_T, MPI_MAX, comm->handle,
                                 &request));
-    return stm_wait_quiet(&request, err);
+    return wait_with(&request, pastime, err);
 }
 
-static enum st_status share_text(const struct stm_comm *comm, int root, bool quiet,
+static enum st_status share_text(const struct stm_comm *comm, int root,
+                                 const struct stm_pastime *pastime,
                                  char text[ST_ERROR_TEXT_SIZE], struct st_error *err)
 {
-    if (!quiet) {
+    if (pastime == NULL) {
         STM_TRY(err, MPI_Bcast(text, ST_ERROR_TEXT_SIZE, MPI_CHAR, root, comm->handle));
         return ST_OK;
     }
     MPI_Request request = MPI_REQUEST_NULL;
     STM_TRY(err,
             MPI_Ibcast(text, ST_ERROR_TEXT_SIZE, MPI_CHAR, root, comm->handle, &request));
-    return stm_wait_quiet(&request, err);
+    return wait_with(&request, pastime, err);
 }
 
 /*
@@ -103,8 +118,8 @@ static void sign_text(const struct stm_comm *comm, enum st_status code,
     memcpy(text + (used < room ? used : room), signature, (size_t)n + 1);
 }
 
-static enum st_status agree(const struct stm_comm *comm, enum st_status mine, bool quiet,
-                            struct st_error *err)
+static enum st_status agree(const struct stm_comm *comm, enum st_status mine,
+                            const struct stm_pastime *pastime, struct st_error *err)
 {
     char text[ST_ERROR_TEXT_SIZE] = "";
     uint64_t worst = 0;
@@ -114,7 +129,7 @@ static enum st_status agree(const struct stm_comm *comm, enum st_status mine, bo
     }
     /* status in the upper half; the lower rank is the greater number in the lower half */
     const uint64_t packed = ((uint64_t)mine << 32) | (uint64_t)(INT_MAX - comm->rank);
-    enum st_status rc = reduce_worst(comm, packed, quiet, &worst, err);
+    enum st_status rc = reduce_worst(comm, packed, pastime, &worst, err);
     if (rc != ST_OK) {
         return rc;
     }
@@ -127,20 +142,26 @@ static enum st_status agree(const struct stm_comm *comm, enum st_status mine, bo
         (void)snprintf(text, sizeof text, "%s", err == NULL ? "" : err->text);
         sign_text(comm, code, text);
     }
-    rc = share_text(comm, root, quiet, text, err);
+    rc = share_text(comm, root, pastime, text, err);
     return rc == ST_OK ? st_fail(err, code, "%s", text) : rc;
 }
 
 enum st_status stm_agree(const struct stm_comm *comm, enum st_status mine,
                          struct st_error *err)
 {
-    return agree(comm, mine, false, err);
+    return agree(comm, mine, NULL, err);
 }
 
 enum st_status stm_agree_quiet(const struct stm_comm *comm, enum st_status mine,
                                struct st_error *err)
 {
-    return agree(comm, mine, true, err);
+    return agree(comm, mine, &sleeping, err);
+}
+
+enum st_status stm_agree_busy(const struct stm_comm *comm, enum st_status mine,
+                              const struct stm_pastime *pastime, struct st_error *err)
+{
+    return agree(comm, mine, pastime, err);
 }
 
 enum st_status stm_bcast_bytes(const struct stm_comm *comm, void *data, size_t n,

@@ -27,6 +27,19 @@ enum st_status stm_agree(const struct stm_comm *comm, enum st_status mine,
 enum st_status stm_agree_quiet(const struct stm_comm *comm, enum st_status mine,
                                struct st_error *err);
 
+/** What a waiting rank does between two looks for the others: a short piece of work. */
+struct stm_pastime {
+    void (*work)(void *context); /**< of a millisecond or less; no MPI */
+    void *context;
+};
+
+/**
+ * As stm_agree(), but a waiting rank repeats @p pastime. For ranks that load the machine
+ * beside a step. Collective over @p comm, together with stm_agree_quiet() of others.
+ */
+enum st_status stm_agree_busy(const struct stm_comm *comm, enum st_status mine,
+                              const struct stm_pastime *pastime, struct st_error *err);
+
 /** Wait for @p request with sleeps growing to 1 ms. Local. */
 enum st_status stm_wait_quiet(MPI_Request *request, struct st_error *err);
 

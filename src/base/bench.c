@@ -136,6 +136,21 @@ static bool is_rate(const char *unit)
 }
 
 /* What is wrong with the benchmark's own fields; NULL: nothing. */
+/* The parameter that `scaling:` sets has the two meanings of a size, in this order. */
+static bool scales_well(const struct st_bench *b)
+{
+    if (b->scaling_param == NULL) {
+        return true;
+    }
+    const size_t row = st_bench_param(b, b->scaling_param);
+    if (row == b->n_params || b->params[row].type != ST_TYPE_CHOICE) {
+        return false;
+    }
+    const char *const *choices = b->params[row].choices;
+    return choices != NULL && choices[0] != NULL && strcmp(choices[0], "per_rank") == 0 &&
+           choices[1] != NULL && strcmp(choices[1], "total") == 0 && choices[2] == NULL;
+}
+
 static const char *bench_defect(const struct st_bench *b)
 {
     if (!is_name(b->name)) {
@@ -160,6 +175,9 @@ static const char *bench_defect(const struct st_bench *b)
     if ((b->needs & ~(unsigned)(ST_NEEDS_TWO_NODES | ST_NEEDS_THREAD_MULTIPLE |
                                 ST_NEEDS_TWO_NUMA)) != 0) {
         return "it needs an unknown feature";
+    }
+    if (!scales_well(b)) {
+        return "scaling_param is no choice of per_rank and total";
     }
     return NULL;
 }

@@ -215,6 +215,10 @@ struct st_bench {
         *point_name; /**< what curves (ST_POINT) run over, "size"; NULL: no curve */
     const char *point_unit; /**< UDUNITS base unit of their values */
     size_t params_size, state_size;
+    /** The CHOICE parameter that says whether the problem's size is meant per rank or for the
+     * whole job, with these choices in this order: "per_rank", "total". `scaling: weak` and
+     * `scaling: strong` of a step set it. NULL: no size to scale. */
+    const char *scaling_param;
 
     size_t min_ranks;    /**< of a group; 0 and 1: any */
     size_t rank_divisor; /**< 0 and 1: any */

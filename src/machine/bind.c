@@ -129,7 +129,9 @@ static enum st_status run_team(struct st_layout *layout, bool bind, struct st_er
 enum st_status st_layout_bind(struct st_layout *layout, struct st_error *err)
 {
     if (!layout->active) {
-        return ST_OK;
+        const bool bind = layout->busy != NULL && layout->applied;
+        has_bound = has_bound || bind;
+        return bind ? set_mask(layout->busy, err) : ST_OK;
     }
     const bool kept = layout->seats[0].pu < 0;
     if (!layout->applied && !kept) { /* not this system: the thread count only */

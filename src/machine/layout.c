@@ -57,6 +57,7 @@ void st_layout_destroy(struct st_layout **layout)
     st_seats_free(l->n_seats, &l->seats);
     st_free(l->node_of_group_rank);
     st_free(l->thread_places);
+    st_free(l->busy);
     st_free(l->active_ranks);
     st_free(l->active_group);
     st_free(l->active_node);
@@ -368,6 +369,41 @@ static enum st_status make_place(struct making *k, size_t *position, struct st_e
     return rc == ST_OK ? describe_place(k, err) : rc;
 }
 
+/* The cores of this rank's node that no thread of the step sits on. */
+static enum st_status find_free(const struct making *k, struct st_error *err)
+{
+    const struct st_machine *m = k->machine;
+    const struct st_placement *p = &k->placement;
+    const size_t node = m->ranks[m->world.rank].node;
+    hwloc_bitmap_t left = st_bitmap_new(err);
+
+    if (left == NULL) {
+        return ST_ERR_MEMORY;
+    }
+    for (size_t row = 0; row < m->cpus->n; row++) {
+        bool used = false;
+        for (size_t s = 0; s < p->n_seats; s++) {
+            used = used || m->cpus->row[p->cpu[s]].core == m->cpus->row[row].core;
+        }
+        if (!used) {
+            (void)hwloc_bitmap_set(left, m->cpus->row[row].os);
+        }
+    }
+    enum st_status rc = ST_OK;
+    if (hwloc_bitmap_iszero(left) != 0) {
+        rc = st_fail(err, ST_ERR_STEP,
+                     "`others: busy`: the step uses every core of node %zu (%s), so its "
+                     "other ranks would sit on cores that are measured; leave some free "
+                     "or write `others: idle`",
+                     node, m->nodes[node].host);
+    } else {
+        k->layout->busy = st_cpu_list(left, err);
+        rc = k->layout->busy != NULL ? ST_OK : ST_ERR_MEMORY;
+    }
+    hwloc_bitmap_free(left);
+    return rc;
+}
+
 static void add_note(struct st_layout *l, const char *text)
 {
     const size_t used = strlen(l->note);
@@ -454,6 +490,9 @@ static enum st_status make(struct making *k, struct st_error *err)
     rc = list_active(k, err);
     if (rc == ST_OK) {
         rc = make_place(k, &position, err);
+    }
+    if (rc == ST_OK && k->request->others == ST_OTHERS_BUSY && !l->active) {
+        rc = find_free(k, err);
     }
     rc = stm_agree(world, rc, err);
     if (rc != ST_OK) {

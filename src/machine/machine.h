@@ -131,6 +131,9 @@ struct st_layout {
     size_t *active_threads; /**< [n_active] */
     size_t n_seats;         /**< this rank's threads; 0 on sleepers */
     struct st_seat *seats;
+    char *
+        busy; /**< `others: busy`, a rank that takes no part: CPU list that the step leaves
+                         free on its node; else NULL */
     bool applied;   /**< bound for real (this system, policy seatrial) */
     bool foreign;   /**< some node of the step has a topology that is not this system */
     char note[256]; /**< "planned, not applied (topology is not this system)" … */

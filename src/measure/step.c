@@ -10,6 +10,7 @@
 #include "mpi/agree.h"
 #include "src/base/mem.h"
 #include "src/measure/active.h"
+#include "src/measure/busy.h"
 #include "src/measure/finish.h"
 #include "src/measure/gather.h"
 
@@ -228,6 +229,9 @@ static enum st_status measure_step(struct stage *s)
         st_doing(a->where, ST_DOING_AGREE);
     } else {
         st_doing(st_deadline_where(s->deadline), ST_DOING_SLEEP);
+        if (s->layout->busy != NULL) {
+            return st_busy_until_agreed(&s->campaign->machine->world, s->err);
+        }
     }
     return stm_agree_quiet(&s->campaign->machine->world, rc, s->err);
 }

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-const char *const st_entry_keys[] = {"benchmark", "name",   "layout",  "parameters",
-                                     "repeat",    "accept", "required"};
+const char *const st_entry_keys[] = {"benchmark", "name",   "layout",   "parameters",
+                                     "repeat",    "accept", "required", "scaling"};
 const size_t st_n_entry_keys = ST_COUNT(st_entry_keys);
 
 /* An entry while it is read. */
@@ -21,6 +21,7 @@ struct entry {
     const struct st_bench *bench;
     char name[ST_NAME_SIZE];
     bool required;
+    enum st_scaling scaling;
     struct st_sweep sweep;
     struct st_error *err;
 };
@@ -168,6 +169,49 @@ static enum st_status check_parameters(const struct entry *entry,
     return rc;
 }
 
+static const char *const scaling_words[] = {[ST_SCALING_NONE] = "none",
+                                            [ST_SCALING_STRONG] = "strong",
+                                            [ST_SCALING_WEAK] = "weak"};
+
+const char *st_scaling_word(enum st_scaling scaling)
+{
+    return (size_t)scaling < ST_COUNT(scaling_words) ? scaling_words[scaling] : "unknown";
+}
+
+/* `scaling:` sets one parameter, which then must not be given as well. */
+static enum st_status read_scaling(struct entry *entry)
+{
+    const struct st_value *value = st_map_get(entry->map, "scaling");
+    const struct st_value *parameters = st_map_get(entry->map, "parameters");
+    const char *param = entry->bench->scaling_param;
+    size_t row = 0;
+
+    if (value == NULL) {
+        return ST_OK;
+    }
+    const enum st_status rc = st_read_word(value, "scaling", ST_COUNT(scaling_words),
+                                           scaling_words, &row, entry->err);
+    if (rc != ST_OK) {
+        return rc;
+    }
+    entry->scaling = (enum st_scaling)row;
+    if (entry->scaling == ST_SCALING_NONE) {
+        return ST_OK;
+    }
+    if (param == NULL) {
+        return st_value_fail(entry->err, value,
+                             "benchmark %s has no problem size to scale; leave 'scaling' "
+                             "out and compare the steps of its sweep as they are",
+                             entry->bench->name);
+    }
+    if (parameters != NULL && st_map_get(parameters, param) != NULL) {
+        return st_value_fail(entry->err, value,
+                             "'scaling' sets the parameter '%s'; give one of them",
+                             param);
+    }
+    return ST_OK;
+}
+
 /* Axes in the order of the file: defaults' lists, then the entry's sections as they come. */
 static enum st_status gather_sweep(struct entry *entry)
 {
@@ -209,6 +253,7 @@ static enum st_status check_entry(struct entry *entry, const struct st_registry 
             rc = st_read_name(value, "name", entry->name, sizeof entry->name, entry->err);
         }
     }
+    rc = rc == ST_OK ? read_scaling(entry) : rc;
     value = st_map_get(entry->map, "required");
     value = value != NULL ? value : st_map_get(entry->defaults, "required");
     if (rc == ST_OK && value != NULL) {
@@ -263,6 +308,13 @@ static enum st_status read_parameters(const struct entry *entry, struct st_step 
                             st_sweep_pick(&entry->sweep, map->entries[i].value),
                             step->params, entry->err);
     }
+    if (rc == ST_OK && entry->scaling != ST_SCALING_NONE) {
+        const size_t row = st_bench_param(bench, bench->scaling_param);
+
+        rc = st_param_parse(&bench->params[row],
+                            entry->scaling == ST_SCALING_WEAK ? "per_rank" : "total",
+                            step->params, entry->err);
+    }
     return rc;
 }
 
@@ -274,6 +326,8 @@ static enum st_status make_step(const struct entry *entry, const struct st_plan 
     enum st_status rc = ST_OK;
 
     write_name(entry, step->name);
+    (void)st_copy(step->series, sizeof step->series, entry->name);
+    step->scaling = entry->scaling;
     step->bench = entry->bench;
     step->required = entry->required;
     step->line = entry->map->line;

@@ -116,12 +116,22 @@ struct st_criterion {
     int line, column;
 };
 
+/** `scaling:` of a step: what stays the same when its ranks grow. */
+enum st_scaling {
+    ST_SCALING_NONE,   /**< not given */
+    ST_SCALING_STRONG, /**< the problem */
+    ST_SCALING_WEAK    /**< the problem of each rank */
+};
+
 /** One entry of the config after its sweep is expanded. */
 struct st_step {
     char name
         [ST_NAME_SIZE]; /**< unique in the plan: `name:` or the benchmark, and the swept
                                     values: "stream", "stream:stores=nontemporal"; without
                                     blanks */
+    char series
+        [ST_NAME_SIZE]; /**< `name:` or the benchmark: the same for all steps of a sweep */
+    enum st_scaling scaling;
     const struct st_bench *bench;
     void *params; /**< bench->params_size bytes, owned by the plan */
     struct st_layout_request layout;
@@ -172,6 +182,8 @@ void st_plan_destroy(struct st_plan **plan);
 /** "nodes each, 1 rank per node, all-cores threads, compact" for people. @return out */
 const char *st_layout_text(const struct st_layout_request *layout, char *out,
                            size_t size);
+/* "none" "strong" "weak" */
+const char *st_scaling_word(enum st_scaling scaling);
 /* "node" "socket" "numa" "l3" */
 const char *st_within_word(enum st_within within);
 /* "at_least" "at_most" "at_least_of_peak" "at_least_of_reference" "at_most_of_reference" "spread" */

@@ -160,6 +160,8 @@ TABLE(topology, "/system/topology", ST_FORM_FREE, NULL, st_argument_row, "Each d
 static const struct st_column step_columns[] = {
     COUNT(st_step_row, number, "position in the plan, from 0; NNNN in the group's name"),
     TEXT(st_step_row, name, "name of the step, swept values included"),
+    TEXT(st_step_row, series, "name of the config's entry, the same for all steps of its sweep"),
+    TEXT(st_step_row, scaling, "what stays the same when the ranks grow: strong (the problem), weak (each rank's part) or none"),
     TEXT(st_step_row, benchmark, "name of the benchmark"),
     TEXT(st_step_row, summary, "what the benchmark measures"),
     TEXT(st_step_row, source, "paper or specification of the method"),

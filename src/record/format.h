@@ -108,7 +108,7 @@ struct st_rank_row {
 
 struct st_step_row {
     const char *name, *benchmark, *summary, *source, *status, *reason, *notes, *layout,
-        *layout_note, *check_what;
+        *layout_note, *check_what, *series, *scaling;
     size_t number, n_groups, n_active_nodes, n_active_ranks, n_threads, n_repetitions,
         n_dropped, repeat_min, repeat_max, check_n, check_bad;
     bool required, converged, placement_proved, placement_applied, oversubscribed;

@@ -74,6 +74,8 @@ static enum st_status write_attributes(hid_t group, const struct st_step_report 
     char layout[256];
     struct st_step_row row = {
         .name = step->name,
+        .series = step->series,
+        .scaling = st_scaling_word(step->scaling),
         .benchmark = step->bench->name,
         .summary = or_empty(step->bench->summary),
         .source = or_empty(step->bench->source),

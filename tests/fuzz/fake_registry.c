@@ -37,7 +37,10 @@ static const struct st_metric pairs_metrics[] = {
     {"rate", "s-1", ST_HIGHER, ST_JOB, ST_FROM_WORK, 0, "messages"},
 };
 
+static const char *const scopes[] = {"per_rank", "total", NULL};
+
 static const struct st_param solve_params[] = {
+    ST_PARAM_CHOICE(fake_solve, scope, scopes, "per_rank", "whose size n is"),
     ST_PARAM_COUNT(fake_solve, n, "32", 1, 1e10, "points per side"),
     ST_PARAM_REAL(fake_solve, tolerance, "1", "1e-10", 0, 1, "relative residual"),
     ST_PARAM_REAL(fake_solve, wait, "s", "0s", 0, 60, "pause"),
@@ -64,6 +67,7 @@ static const struct st_bench fake_bench_pairs = {
 static const struct st_bench fake_bench_solve = {
     .name = "solve",
     ST_TABLES(solve_params, solve_metrics),
+    .scaling_param = "scope",
     .params_size = sizeof(struct fake_solve),
 };
 

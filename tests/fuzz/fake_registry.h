@@ -18,6 +18,7 @@ struct fake_pairs {
 };
 
 struct fake_solve {
+    uint32_t scope;
     uint64_t n;
     double tolerance;
     double wait;

@@ -142,6 +142,37 @@ static void a_quiet_wait_uses_no_cpu(void **state)
     st_assert_all(c, rc == ST_OK && used < 0.1);
 }
 
+static void count_up(void *context)
+{
+    size_t *n = context;
+
+    (*n)++;
+}
+
+/* A busy rank works while it waits for sleeping ones, and learns of their errors. */
+static void a_busy_wait_works(void **state)
+{
+    const struct stm_comm *c = *state;
+    const struct timespec nap = {.tv_nsec = 20000000};
+
+    for (int round = 0; round < 2; round++) {
+        const enum st_status bad = round == 0 ? ST_OK : ST_ERR_STEP;
+        struct st_error err = {0};
+        size_t n = 0;
+        enum st_status rc = ST_OK;
+        if (c->rank == 0) {
+            (void)nanosleep(&nap, NULL);
+            rc = bad == ST_OK ? ST_OK : st_fail(&err, bad, "the step's own failure");
+            rc = stm_agree_quiet(c, rc, &err);
+        } else {
+            const struct stm_pastime counting = {count_up, &n};
+            rc = stm_agree_busy(c, ST_OK, &counting, &err);
+        }
+        st_assert_all(c, rc == bad && (c->rank == 0 || n > 0));
+        st_assert_all(c, round == 0 || strstr(err.text, "[rank 0 on ") != NULL);
+    }
+}
+
 static void any_size_is_broadcast(void **state)
 {
     const struct stm_comm *c = *state;
@@ -228,6 +259,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_prestate(an_mpi_failure_is_not_communicated, &world),
         cmocka_unit_test_prestate(a_failed_call_says_which, &world),
         cmocka_unit_test_prestate(a_quiet_wait_uses_no_cpu, &world),
+        cmocka_unit_test_prestate(a_busy_wait_works, &world),
         cmocka_unit_test_prestate(any_size_is_broadcast, &world),
         cmocka_unit_test_prestate(splitting_keeps_the_world_rank, &world),
         cmocka_unit_test_prestate(counts_end_at_int, &world),

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,51 @@ static void threads_go_over_the_sleepers_cores(void **state)
     st_machine_close(&m);
 }
 
+static void refuse(const struct stm_comm *c, const struct st_machine *m,
+                   const struct st_layout_request *request, enum st_status want,
+                   const char *say)
+{
+    struct st_layout *l = NULL;
+    struct st_error err = {0};
+    const enum st_status rc = st_layout_create(m, request, &l, &err);
+
+    if (rc != want || strstr(err.text, say) == NULL) {
+        (void)fprintf(stderr, "rank %d: status %d '%s'\n", c->rank, (int)rc, err.text);
+    }
+    st_assert_all(c, rc == want && strstr(err.text, say) != NULL && l == NULL);
+}
+
+/* `others: busy` needs cores that the step leaves free, and is bound to these alone. */
+static void busy_ranks_stay_off_the_measured_cores(void **state)
+{
+    const struct stm_comm *c = *state;
+    struct st_machine *m = open_machine(c, NULL);
+    const size_t n_cores = m->nodes[0].n_usable_cores;
+    struct st_layout_request request = {
+        .n_ranks_per_node = 1, .n_threads = 1, .others = ST_OTHERS_BUSY};
+
+    if (n_cores > 1) {
+        struct st_error err = {0};
+        struct st_layout *l = make_layout(c, m, &request);
+        st_assert_all(c, l->active == (l->busy == NULL));
+        bool apart = st_layout_bind(l, &err) == ST_OK;
+        if (l->busy != NULL) {
+            cpu_set_t mask;
+            CPU_ZERO(&mask);
+            apart = apart && sched_getaffinity(0, sizeof mask, &mask) == 0;
+            apart = apart && (size_t)CPU_COUNT(&mask) < m->nodes[0].n_usable_pus;
+            apart = apart && CPU_COUNT(&mask) > 0;
+        }
+        st_assert_all(c, apart);
+        st_layout_destroy(&l);
+    }
+    request.threads = ST_MANY_ALL_CORES;
+    if (c->n_ranks > 1) {
+        refuse(c, m, &request, ST_ERR_STEP, "`others: busy`: the step uses every core");
+    }
+    st_machine_close(&m);
+}
+
 static void each_node_is_a_group(void **state)
 {
     const struct stm_comm *c = *state;
@@ -298,20 +344,6 @@ static void a_total_fills_node_by_node(void **state)
     check_layout(c, m, l);
     st_layout_destroy(&l);
     st_machine_close(&m);
-}
-
-static void refuse(const struct stm_comm *c, const struct st_machine *m,
-                   const struct st_layout_request *request, enum st_status want,
-                   const char *say)
-{
-    struct st_layout *l = NULL;
-    struct st_error err = {0};
-    const enum st_status rc = st_layout_create(m, request, &l, &err);
-
-    if (rc != want || strstr(err.text, say) == NULL) {
-        (void)fprintf(stderr, "rank %d: status %d '%s'\n", c->rank, (int)rc, err.text);
-    }
-    st_assert_all(c, rc == want && strstr(err.text, say) != NULL && l == NULL);
 }
 
 static void impossible_layouts_are_refused_alike(void **state)
@@ -550,6 +582,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_prestate(a_topology_that_cannot_be_read_is_an_error, &world),
         cmocka_unit_test_prestate(all_cores_takes_one_rank_per_core, &world),
         cmocka_unit_test_prestate(threads_go_over_the_sleepers_cores, &world),
+        cmocka_unit_test_prestate(busy_ranks_stay_off_the_measured_cores, &world),
         cmocka_unit_test_prestate(each_node_is_a_group, &world),
         cmocka_unit_test_prestate(a_total_fills_node_by_node, &world),
         cmocka_unit_test_prestate(impossible_layouts_are_refused_alike, &world),

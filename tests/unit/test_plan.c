@@ -284,6 +284,31 @@ static void a_step_overrides_the_defaults_key_by_key(void **unused)
     st_plan_destroy(&plan);
 }
 
+/* One entry, a series of steps that belong together, and whose size the parameter means. */
+static void scaling_series(void **unused)
+{
+    struct st_plan *plan = parse(
+        "steps:\n"
+        "- {benchmark: solve, name: big, layout: {ranks: [1, 2]}, scaling: strong}\n"
+        "- {benchmark: solve, layout: {ranks: [1, 2, 4]}, scaling: weak}\n"
+        "- {benchmark: solve, parameters: {scope: total}}\n");
+    static const enum st_scaling scaling[] = {ST_SCALING_STRONG, ST_SCALING_STRONG,
+                                              ST_SCALING_WEAK,   ST_SCALING_WEAK,
+                                              ST_SCALING_WEAK,   ST_SCALING_NONE};
+    static const uint32_t scope[] = {1, 1, 0, 0, 0, 1};
+
+    (void)unused;
+    assert_int_equal(plan->n_steps, 6);
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const struct fake_solve *params = plan->steps[i].params;
+        assert_int_equal(plan->steps[i].scaling, scaling[i]);
+        assert_int_equal(params->scope, scope[i]);
+        assert_string_equal(plan->steps[i].series, i < 2 ? "big" : "solve");
+    }
+    assert_string_equal(plan->steps[1].name, "big:ranks=2");
+    st_plan_destroy(&plan);
+}
+
 static void layouts_read_and_are_told(void **unused)
 {
     static const struct {
@@ -643,6 +668,7 @@ int main(void)
         cmocka_unit_test(names_differ_and_hold_no_blank),
         cmocka_unit_test(long_names_are_cut_and_still_differ),
         cmocka_unit_test(a_step_overrides_the_defaults_key_by_key),
+        cmocka_unit_test(scaling_series),
         cmocka_unit_test(layouts_read_and_are_told),
         cmocka_unit_test(every_form_of_criterion),
         cmocka_unit_test(modifiers_go_to_the_criteria_they_concern),
