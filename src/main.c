@@ -12,8 +12,8 @@
 #include <string.h>
 
 static const struct st_command *const commands[] = {
-    &st_command_run,      &st_command_check,    &st_command_list,
-    &st_command_describe, &st_command_topology, &st_command_report,
+    &st_command_run,      &st_command_check,  &st_command_list,  &st_command_describe,
+    &st_command_topology, &st_command_report, &st_command_merge,
 };
 
 static void print_help(FILE *out)

@@ -10,5 +10,6 @@ endfunction()
 
 st_add_driver_test(style style/check_style.py style 120 ${PROJECT_SOURCE_DIR})
 st_add_driver_test(cli cli/test_cli.py cli 300 -v)
+st_add_driver_test(cli.merge cli/test_merge.py cli 120 -v)
 st_add_driver_test(faults.kill faults/test_kill.py faults 600 -v)
 st_add_driver_test(faults.other faults/test_faults.py faults 300 -v)

@@ -11,5 +11,6 @@ extern const struct st_command st_command_list;
 extern const struct st_command st_command_describe;
 extern const struct st_command st_command_topology;
 extern const struct st_command st_command_report;
+extern const struct st_command st_command_merge;
 
 #endif

@@ -12,7 +12,7 @@
 enum {
     ST_MAX_OPTIONS = 12,
     ST_MAX_VALUES = 64,
-    ST_MAX_OPERANDS = 4
+    ST_MAX_OPERANDS = 1024 /* of `merge`: launches of one study */
 };
 
 struct st_option {

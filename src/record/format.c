@@ -200,6 +200,17 @@ static const struct st_column step_columns[] = {
 TABLE(step, "/steps/NNNN", ST_FORM_ATTRIBUTES, NULL, st_step_row,
       "One group per step that was done, tried or skipped.");
 
+static const struct st_column launches_columns[] = {
+    TEXT(st_launch_row, file, "results file the launch came from, as named at the merge"),
+    TEXT(st_launch_row, created, "when that file was begun"),
+    TEXT(st_launch_row, campaign, "its campaign"),
+    TEXT(st_launch_row, status, "complete, interrupted, failed or running"),
+    COUNT(st_launch_row, n_nodes, "nodes of the launch"),
+    COUNT(st_launch_row, n_ranks, "ranks of the launch"),
+};
+TABLE(launches, "/launches", ST_FORM_COLUMNS, "launch", st_launch_row,
+      "Only in studies made by `seatrial merge`: one row per launch. The group NNNN beside these columns has everything that the root of that launch's file had.");
+
 static const struct st_column sections_columns[] = {
     COUNT(st_section_row, section, "number of a timed section of the benchmark"),
     COUNT(st_section_row, n_inner, "executions per repetition; times are per execution"),
@@ -341,6 +352,7 @@ const struct st_table *const st_tables[] = {
     &st_table_sections,  &st_table_phases,    &st_table_parameters, &st_table_layout,
     &st_table_metrics,   &st_table_places,    &st_table_samples,    &st_table_summary,
     &st_table_criteria,  &st_table_judgement, &st_table_verdicts,
+    &st_table_launches,
 };
 const size_t st_n_tables = ST_COUNT(st_tables);
 

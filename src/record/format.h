@@ -116,6 +116,11 @@ struct st_step_row {
         check_worst, clock_error_s, clock_disagreement, wall_s;
 };
 
+struct st_launch_row {
+    const char *file, *created, *campaign, *status;
+    size_t n_nodes, n_ranks;
+};
+
 struct st_section_row {
     size_t section, n_inner;
 };
@@ -178,9 +183,9 @@ struct st_verdict_table_row {
 extern const struct st_table st_table_root, st_table_run, st_table_arguments,
     st_table_environment, st_table_libraries, st_table_peaks, st_table_system,
     st_table_nodes, st_table_facts, st_table_ranks, st_table_topology, st_table_step,
-    st_table_sections, st_table_phases, st_table_parameters, st_table_layout,
-    st_table_metrics, st_table_places, st_table_samples, st_table_summary,
-    st_table_criteria, st_table_judgement, st_table_verdicts;
+    st_table_launches, st_table_sections, st_table_phases, st_table_parameters,
+    st_table_layout, st_table_metrics, st_table_places, st_table_samples,
+    st_table_summary, st_table_criteria, st_table_judgement, st_table_verdicts;
 
 /** All of them, in the order of docs/FORMAT.md. */
 extern const struct st_table *const st_tables[];

@@ -3,6 +3,7 @@
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +74,7 @@ enum st_status st_file_reader_run(const struct st_file *file, struct st_run_row 
                                   struct st_pool *pool, struct st_error *err)
 {
     const struct st_file_reader *reader = file->handle;
-    hid_t group = st_h5_open_group(reader->store->file, "run", err);
+    hid_t group = st_h5_open_group(reader->root, "run", err);
     enum st_status rc =
         group >= 0 ? st_record_read(group, &st_table_run, run, pool, err) : err->code;
 
@@ -87,8 +88,7 @@ enum st_status st_file_reader_launches(const struct st_file *file, size_t *n,
     const struct st_file_reader *reader = file->handle;
     struct st_root_row row = {0};
     struct st_pool pool = {0};
-    enum st_status rc =
-        st_record_read(reader->store->file, &st_table_root, &row, &pool, err);
+    enum st_status rc = st_record_read(reader->root, &st_table_root, &row, &pool, err);
 
     *n = row.n_launches;
     st_pool_clear(&pool);
@@ -218,7 +218,7 @@ static enum st_status read_steps(struct st_file *f, hid_t root, struct st_error 
 static enum st_status read_all(struct st_file *f, struct st_error *err)
 {
     const struct st_file_reader *reader = f->handle;
-    const hid_t root = reader->store->file;
+    const hid_t root = reader->root;
     enum st_status rc = read_version(f, root, err);
 
     if (rc != ST_OK) {
@@ -240,7 +240,42 @@ static enum st_status read_all(struct st_file *f, struct st_error *err)
     return rc;
 }
 
+/* The file itself, or a launch of a study. */
+static enum st_status find_root(struct st_file_reader *reader, const char *path,
+                                size_t launch, struct st_error *err)
+{
+    const bool is_study = st_h5_has(reader->store->file, "launches");
+    char name[40];
+
+    if (!is_study) {
+        reader->root = reader->store->file;
+        return launch == SIZE_MAX
+                   ? ST_OK
+                   : st_fail(err, ST_ERR_USAGE, "'%s' holds one launch; it is no study",
+                             path);
+    }
+    if (launch == SIZE_MAX) {
+        return st_fail(err, ST_ERR_USAGE,
+                       "'%s' is a study of several launches; say which one (--launch N, "
+                       "from 0)",
+                       path);
+    }
+    (void)snprintf(name, sizeof name, "launches/%04zu", launch);
+    if (H5Lexists(reader->store->file, name, H5P_DEFAULT) <= 0) {
+        H5Eclear2(H5E_DEFAULT);
+        return st_fail(err, ST_ERR_USAGE, "'%s' has no launch %zu", path, launch);
+    }
+    reader->root = st_h5_open_group(reader->store->file, name, err);
+    return reader->root >= 0 ? ST_OK : err->code;
+}
+
 enum st_status st_file_open(const char *path, struct st_file **out, struct st_error *err)
+{
+    return st_file_open_launch(path, SIZE_MAX, out, err);
+}
+
+enum st_status st_file_open_launch(const char *path, size_t launch, struct st_file **out,
+                                   struct st_error *err)
 {
     struct st_file *f = st_calloc(err, 1, sizeof *f);
     struct st_file_reader *reader = f != NULL ? st_calloc(err, 1, sizeof *reader) : NULL;
@@ -248,10 +283,13 @@ enum st_status st_file_open(const char *path, struct st_file **out, struct st_er
 
     if (rc == ST_OK) {
         reader->step = reader->metric = SIZE_MAX;
-        reader->values = reader->validity = -1;
+        reader->values = reader->validity = reader->root = -1;
         f->handle = reader;
         f->path = st_strdup(err, path);
         rc = f->path != NULL ? st_store_open(path, &reader->store, err) : ST_ERR_MEMORY;
+    }
+    if (rc == ST_OK) {
+        rc = find_root(reader, path, launch, err);
     }
     if (rc == ST_OK) {
         rc = read_all(f, err);
@@ -278,6 +316,9 @@ void st_file_close(struct st_file **file)
     if (reader != NULL) {
         st_h5_drop(&reader->values);
         st_h5_drop(&reader->validity);
+        if (reader->store != NULL && reader->root != reader->store->file) {
+            st_h5_drop(&reader->root);
+        }
         st_store_discard(&reader->store);
         st_free(reader->row);
         st_free(reader->codes);

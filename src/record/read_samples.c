@@ -50,12 +50,12 @@ static enum st_status open_datasets(struct st_file_reader *reader, size_t number
     enum st_status rc = ST_OK;
 
     snprintf(path, sizeof path, "/steps/%04zu/samples/%s", number, m->name);
-    reader->values = H5Dopen2(reader->store->file, path, H5P_DEFAULT);
+    reader->values = H5Dopen2(reader->root, path, H5P_DEFAULT);
     if (reader->values < 0) {
         return st_h5_fail(err, -1, path, "open");
     }
     snprintf(path, sizeof path, "/steps/%04zu/samples/%s_validity", number, m->name);
-    reader->validity = H5Dopen2(reader->store->file, path, H5P_DEFAULT);
+    reader->validity = H5Dopen2(reader->root, path, H5P_DEFAULT);
     if (reader->validity < 0) {
         return st_h5_fail(err, -1, path, "open");
     }

@@ -10,6 +10,8 @@
 /** Behind st_file.handle: the open file, and the metric whose samples were asked for last. */
 struct st_file_reader {
     struct st_store *store;
+    hid_t
+        root; /**< where /run, /system and /steps are: the file, or one launch of a study */
     size_t step, metric; /**< of the open datasets; SIZE_MAX: none */
     hid_t values, validity;
     double *row;   /**< [n_repetitions] */

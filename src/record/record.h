@@ -141,6 +141,23 @@ struct st_file {
 
 /** Open for reading. ST_ERR_IO: missing, not HDF5, not ours, newer format; never a crash. */
 enum st_status st_file_open(const char *path, struct st_file **out, struct st_error *err);
+/**
+ * One launch of a study as a file of its own; SIZE_MAX for a file that is no study.
+ * ST_ERR_USAGE: a study and no launch, no study and a launch, or no such launch.
+ */
+enum st_status st_file_open_launch(const char *path, size_t launch, struct st_file **out,
+                                   struct st_error *err);
+/** Launches in a study; 0: the file is no study. */
+enum st_status st_study_launches(const char *path, size_t *n, struct st_error *err);
+/**
+ * Gather results files of one config, one binary and one kind of node into the study @p path:
+ * /launches/NNNN has each file's whole content, /launches the table of where they came from.
+ * Refused with the difference shown (ST_ERR_CONFIG): another config or other --set changes,
+ * another binary, other nodes, another number of ranks per node; a file that is a study, or
+ * that comes twice. An existing @p path is never overwritten (ST_ERR_IO).
+ */
+enum st_status st_study_merge(const char *path, size_t n, const char *const *files,
+                              struct st_error *err);
 void st_file_close(struct st_file **file);
 /**
  * Samples of one place of one metric: valid ones only, in order of time.

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 from program import BINARY, ROOT, ProgramTest, environment, noop_config  # noqa: E402
 
-COMMANDS = ["run", "check", "list", "describe", "topology", "report"]
+COMMANDS = ["run", "check", "list", "describe", "topology", "report", "merge"]
 BENCHMARKS = ["noop", "stream", "pairs", "spmv"]
 
 
