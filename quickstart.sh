@@ -42,6 +42,11 @@ missing_packages() {
     command -v shellcheck >/dev/null || missing+=(shellcheck)
     command -v strace >/dev/null || missing+=(strace)
     command -v xmllint >/dev/null || missing+=(libxml2-utils)
+    if [[ $(id -u) == 0 ]]; then # real jobs on hosts made of network namespaces
+      command -v slurmctld >/dev/null || [[ -x /usr/sbin/slurmctld ]] ||
+        missing+=(slurm-wlm slurmctld slurmd slurm-client munge)
+      command -v ip >/dev/null || [[ -x /sbin/ip ]] || missing+=(iproute2)
+    fi
     local module
     for module in h5py scipy numpy xarray h5netcdf; do
       /usr/bin/python3 -c "import $module" 2>/dev/null || missing+=("python3-$module")

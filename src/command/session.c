@@ -33,6 +33,10 @@ enum st_status st_session_open(struct st_session *session, struct st_error *err)
     const double start_s = seconds();
     int provided = 0;
 
+    const enum st_status may = st_launch_precheck(environment, err);
+    if (may != ST_OK) {
+        return may;
+    }
     st_launch_arm(INIT_LIMIT_S);
     const int rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     st_launch_disarm();

@@ -125,14 +125,49 @@ static struct verdict judge(st_getenv_fn env, uint64_t mpi_size)
     return verdict;
 }
 
+static bool is_ignored(st_getenv_fn env)
+{
+    const char *ignore = env("SEATRIAL_IGNORE_LAUNCHER");
+
+    return ignore != NULL && strcmp(ignore, "1") == 0;
+}
+
+enum st_status st_launch_precheck(st_getenv_fn env, struct st_error *err)
+{
+    /* One of them is there whenever a PMI of any kind or MPI's own launcher is. */
+    static const char *const signs[] = {
+        "PMIX_RANK",      "PMIX_NAMESPACE",    "PMI_RANK",
+        "PMI_FD",         "PMI_SIZE",          "PMI_PORT",
+        "PMI_JOBID",      "PMI_SHARED_SECRET", "OMPI_COMM_WORLD_SIZE",
+        "MPI_LOCALNRANKS"};
+    const char *tasks = env("SLURM_STEP_NUM_TASKS");
+    uint64_t n = 0;
+
+    if (tasks == NULL || !st_parse_u64(tasks, &n) || n < 2 || is_ignored(env)) {
+        return ST_OK;
+    }
+    for (size_t i = 0; i < ST_COUNT(signs); i++) {
+        if (env(signs[i]) != NULL) {
+            return ST_OK;
+        }
+    }
+    return st_fail(
+        err, ST_ERR_LAUNCH,
+        "srun started %llu tasks without a PMI (--mpi=none, or the site's "
+        "default), so MPI cannot bring them together. Cure: `srun --mpi=pmix` "
+        "for Open MPI (`srun --mpi=list` shows what Slurm offers), or MPI's own "
+        "mpirun. Nothing was measured, no file was touched. To run all the "
+        "same, set SEATRIAL_IGNORE_LAUNCHER=1",
+        (unsigned long long)n);
+}
+
 enum st_status st_launch_check(st_getenv_fn env, int mpi_size, struct st_error *err)
 {
     char found[512];
     const uint64_t size = mpi_size > 0 ? (uint64_t)mpi_size : 0;
-    const char *ignore = env("SEATRIAL_IGNORE_LAUNCHER");
     const struct verdict verdict = judge(env, size);
 
-    if (!verdict.wrong || (ignore != NULL && strcmp(ignore, "1") == 0)) {
+    if (!verdict.wrong || is_ignored(env)) {
         return ST_OK;
     }
     list_found(env, found, sizeof found);

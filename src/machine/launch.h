@@ -19,6 +19,13 @@ typedef const char *(*st_getenv_fn)(const char *name);
 bool st_launched(st_getenv_fn env);
 
 /**
+ * To be asked before MPI_Init, which may end or hang the process: several tasks of a Slurm step
+ * without a single variable of a PMI, so that no MPI can bring them together.
+ * @return ST_ERR_LAUNCH with the cure; SEATRIAL_IGNORE_LAUNCHER=1 overrides
+ */
+enum st_status st_launch_precheck(st_getenv_fn env, struct st_error *err);
+
+/**
  * MPI's size against the launcher's variables. What MPI's own launcher says (Open MPI, PMI)
  * decides; only if it says nothing are Slurm's counts of tasks asked, because mpirun inside a
  * Slurm job starts its daemons as tasks of a step. Allocation sizes (PBS_NP, LSB_DJOB_NUMPROC)

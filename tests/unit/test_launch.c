@@ -108,6 +108,35 @@ static void mismatches_are_refused(void **state)
     }
 }
 
+/* Before MPI_Init: Open MPI 4 would end the process with words of its own. */
+static void a_step_without_pmi_is_refused_before_mpi_starts(void **state)
+{
+    static const struct {
+        const char *env[4];
+        bool fine;
+    } rows[] = {
+        {{NULL}, true},
+        {{"SLURM_STEP_NUM_TASKS=2", "SLURM_PROCID=0"}, false},
+        {{"SLURM_STEP_NUM_TASKS=1", "SLURM_PROCID=0"}, true},
+        {{"SLURM_NTASKS=4", "SLURM_PROCID=0"}, true}, /* sbatch script */
+        {{"SLURM_STEP_NUM_TASKS=2", "PMIX_RANK=1"}, true},
+        {{"SLURM_STEP_NUM_TASKS=2", "PMI_FD=3"}, true},
+        {{"SLURM_STEP_NUM_TASKS=4", "OMPI_COMM_WORLD_SIZE=8"},
+         true}, /* mpirun's daemons */
+        {{"SLURM_STEP_NUM_TASKS=2", "SEATRIAL_IGNORE_LAUNCHER=1"}, true},
+        {{"SLURM_STEP_NUM_TASKS=2", "SEATRIAL_IGNORE_LAUNCHER=yes"}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ST_COUNT(rows); i++) {
+        struct st_error err = {0};
+        in_force = rows[i].env;
+        assert_int_equal(st_launch_precheck(pretended, &err),
+                         rows[i].fine ? ST_OK : ST_ERR_LAUNCH);
+        assert_true(rows[i].fine || strstr(err.text, "--mpi=pmix") != NULL);
+    }
+}
+
 static void launches_are_told_from_allocations(void **state)
 {
     static const struct {
@@ -243,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mismatches_are_refused),
+        cmocka_unit_test(a_step_without_pmi_is_refused_before_mpi_starts),
         cmocka_unit_test(launches_are_told_from_allocations),
         cmocka_unit_test(a_hanging_start_ends_with_last_words),
         cmocka_unit_test(disarming_takes_the_alarm_away),
