@@ -1,0 +1,1 @@
+"""Analysis of seatrial's results files: scaling, comparison, fleets, HTML report."""
