@@ -41,6 +41,7 @@ missing_packages() {
     command -v clang-format >/dev/null || missing+=(clang-format)
     command -v shellcheck >/dev/null || missing+=(shellcheck)
     command -v strace >/dev/null || missing+=(strace)
+    command -v chromium >/dev/null || missing+=(chromium)
     command -v xmllint >/dev/null || missing+=(libxml2-utils)
     if [[ $(id -u) == 0 ]]; then # real jobs on hosts made of network namespaces
       command -v slurmctld >/dev/null || [[ -x /usr/sbin/slurmctld ]] ||
@@ -48,7 +49,7 @@ missing_packages() {
       command -v ip >/dev/null || [[ -x /sbin/ip ]] || missing+=(iproute2)
     fi
     local module
-    for module in h5py scipy numpy xarray h5netcdf; do
+    for module in h5py scipy numpy xarray h5netcdf matplotlib; do
       /usr/bin/python3 -c "import $module" 2>/dev/null || missing+=("python3-$module")
     done
   fi

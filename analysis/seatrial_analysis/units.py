@@ -3,6 +3,7 @@ import math
 
 PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"),
             (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
+BINARY = ((2.0**50, "Pi"), (2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"), (1, ""))
 WORDS = {"byte s-1": "B/s", "flop s-1": "flop/s", "s-1": "/s", "byte": "B", "s": "s"}
 
 
@@ -17,6 +18,9 @@ def quantity(value, unit):
         return f"{value:g} {word}"
     if unit == "s" and abs(value) >= 1:
         return f"{digits(value)} s"
+    if unit == "byte":
+        scale, prefix = next((p for p in BINARY if abs(value) >= p[0]), BINARY[-1])
+        return f"{digits(value / scale)} {prefix}B"
     scale, prefix = next((p for p in PREFIXES if abs(value) >= p[0] * 0.9995), PREFIXES[-1])
     return f"{digits(value / scale)} {prefix}{word}"
 
@@ -25,8 +29,17 @@ def digits(value):
     """Four significant digits without an exponent where that is short."""
     if value == 0:
         return "0"
-    places = max(0, 3 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(places, 6)}f}"
+    rounded = float(f"{value:.4g}")  # 0.99999 has the places of 1
+    places = max(0, 3 - math.floor(math.log10(abs(rounded))))
+    return f"{rounded:.{min(places, 6)}f}"
+
+
+def tick(value, unit):
+    """A quantity on an axis: as short as it is exact."""
+    words = quantity(value, unit).split(" ")
+    if "." in words[0]:
+        words[0] = words[0].rstrip("0").rstrip(".")
+    return " ".join(words)
 
 
 def number(value):

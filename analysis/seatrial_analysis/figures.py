@@ -1,0 +1,149 @@
+"""Figures of the report. Each is drawn once: as SVG for the page, in whose text colours are named by
+CSS so that light and dark both work, and as PNG and SVG files on request.
+"""
+import io
+import re
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.ticker  # noqa: E402
+import numpy  # noqa: E402
+
+from .units import quantity, tick  # noqa: E402
+
+# Colours that stand for names; Okabe and Ito's series colours are told apart by all readers.
+INK, FAINT = "#010203", "#7f8081"
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5c00", "#6b6bd6")
+MARKERS = "os^Dvp*X"
+plt.rcParams.update({"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10, "svg.hashsalt": "seatrial",
+                     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": FAINT, "xtick.color": INK,
+                     "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False, "grid.color": FAINT,
+                     "grid.alpha": 0.25, "legend.frameon": False, "figure.max_open_warning": 0})
+
+
+class Figures:
+    """Makes figures, and keeps files of them if a folder is given."""
+
+    def __init__(self, folder=None):
+        self.folder = folder
+        self.names = set()
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def finish(self, figure, name, alt):
+        """Inline SVG of a figure."""
+        name = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
+        while name in self.names:
+            name += "x"
+        self.names.add(name)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+        if self.folder is not None:
+            figure.savefig(self.folder / f"{name}.svg", metadata={"Date": None})
+            figure.savefig(self.folder / f"{name}.png", dpi=150)
+        plt.close(figure)
+        svg = out.getvalue()[out.getvalue().index("<svg"):]
+        svg = svg.replace(INK, "var(--ink)").replace(FAINT, "var(--faint)")
+        ids = set(re.findall(r'id="([^"]+)"', svg))  # unique over the page
+        svg = re.sub(r'(id="|url\(#|href="#)([^")]+)', lambda m: f"{m[1]}{name}-{m[2]}" if m[2] in ids else m[0], svg)
+        return svg.replace("<svg ", f'<svg role="img" aria-label="{_attribute(alt)}" ', 1)
+
+
+def _attribute(words):
+    return words.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+
+
+def _axis(axis, unit):
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: tick(v, unit)))
+
+
+def curves(lines, x_name, x_unit, y_unit, log_y):
+    """lines: [(label, x, median, low, high)]"""
+    figure, axes = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
+    for i, (label, x, y, low, high) in enumerate(lines):
+        colour = SERIES[i % len(SERIES)]
+        axes.plot(x, y, marker=MARKERS[i % len(MARKERS)], ms=4, lw=1.3, color=colour, label=label)
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+    if x_unit == "byte":
+        axes.set_xscale("log", base=2)
+        _axis(axes.xaxis, "byte")
+    elif max(max(x) for _, x, *_ in lines) > 50 * max(1, min(min(x) for _, x, *_ in lines)):
+        axes.set_xscale("symlog", linthresh=1)
+    if log_y:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    _axis(axes.yaxis, y_unit)
+    axes.set_xlabel(x_name)
+    axes.grid(True)
+    axes.legend(fontsize=9)
+    return figure
+
+
+def curve_xy(points, x_unit_name, y_unit):
+    """One measured quantity against another: loaded latency as Intel's MLC prints it."""
+    figure, axes = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
+    x, y = points
+    axes.plot(x, y, marker="o", ms=4, lw=1.3, color=SERIES[0])
+    _axis(axes.xaxis, x_unit_name)
+    _axis(axes.yaxis, y_unit)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("bandwidth of all other cores together")
+    axes.set_ylabel("latency of one core")
+    axes.grid(True)
+    return figure
+
+
+def roofline(bandwidths, points):
+    """bandwidths: [(name, byte/s)]; points: [(name, flop per byte, flop/s)]"""
+    figure, axes = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
+    intensity = numpy.array([0.02, 20])
+    for i, (name, rate) in enumerate(bandwidths):
+        axes.plot(intensity, rate * intensity, ls=("-", "--", ":")[i % 3], color=FAINT, lw=1.4)
+        axes.annotate(f"{name} {quantity(rate, 'byte s-1')}", (0.022, rate * 0.022), rotation=0, fontsize=8,
+                      va="bottom" if i == 0 else "top", color=INK)
+    for i, (name, x, y) in enumerate(points):
+        axes.plot([x], [y], MARKERS[i % len(MARKERS)], color=SERIES[i % len(SERIES)], ms=8, label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    _axis(axes.yaxis, "flop s-1")
+    axes.set_xlabel("flop per byte moved")
+    axes.grid(True)
+    axes.legend(fontsize=8, loc="lower right")
+    return figure
+
+
+def scaling(series):
+    """Efficiency with intervals over the number of ranks."""
+    figure, axes = plt.subplots(figsize=(7.2, 3.2), layout="constrained")
+    for i, one in enumerate(series):
+        x = [p.size for p in one.points]
+        y = numpy.array([100 * p.efficiency for p in one.points])
+        low = numpy.array([100 * p.low for p in one.points])
+        high = numpy.array([100 * p.high for p in one.points])
+        error = numpy.nan_to_num(numpy.abs(numpy.stack([y - low, high - y])))
+        axes.errorbar(x, y, yerr=error, marker=MARKERS[i % len(MARKERS)], ms=5, lw=1.3, capsize=3,
+                      color=SERIES[i % len(SERIES)], label=f"{one.name}: {one.metric} ({one.kind})")
+    axes.axhline(100, color=FAINT, lw=1)
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: f"{v:g}"))
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("ranks")
+    axes.set_ylabel("efficiency, %")
+    axes.grid(True)
+    axes.legend(fontsize=8)
+    return figure
+
+
+def fleet(values, unit, name):
+    """Distribution of one value per node: sorted, so that what stands out is at an end."""
+    figure, axes = plt.subplots(figsize=(7.2, 2.4), layout="constrained")
+    axes.plot(numpy.arange(1, len(values) + 1), numpy.sort(values), ".", ms=4 if len(values) < 500 else 2,
+              color=SERIES[0])
+    _axis(axes.yaxis, unit)
+    axes.set_xlabel(f"nodes, sorted by {name}")
+    axes.grid(True)
+    return figure

@@ -1,0 +1,423 @@
+"""The HTML report: one page that needs nothing else, from results files alone.
+
+It opens with the verdict and goes from the machine to memory, interconnect and solvers; every
+figure says how it was measured. Long lists of places become their distribution and their worst.
+"""
+import html
+import math
+import pathlib
+
+import numpy
+
+from . import figures, fleet, published, series
+from .scaling import Refused
+from .units import number, percent, quantity
+
+FOLDER = pathlib.Path(__file__).parent
+FEW = 24        # places listed one by one
+CELLS = 48      # rows and columns of a heat map; more nodes share a cell
+MEANING = {0: "All criteria passed, or none were asked for.", 1: "A criterion failed.",
+           2: "Incomplete: a step is missing, failed or was interrupted, or a criterion could not be decided.",
+           3: "The launch or its config was wrong.", 4: "An internal or input/output error."}
+
+
+def esc(value):
+    return html.escape(str(value), quote=True)
+
+
+def table(head, rows, right=(), classes=None):
+    """rows of texts (escaped here); classes: column whose text is an outcome."""
+    def cell(i, value):
+        names = (["n"] if i in right else []) + ([outcome_class(value)] if i == classes else [])
+        return f'<td class="{" ".join(names)}">{esc(value)}</td>' if names else f"<td>{esc(value)}</td>"
+    top = "".join(f'<th class="{"n" if i in right else ""}">{esc(h)}</th>' for i, h in enumerate(head))
+    body = "".join("<tr>" + "".join(cell(i, v) for i, v in enumerate(row)) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def outcome_class(outcome):
+    return {"pass": "pass", "complete": "pass", "fail": "fail", "failed": "fail", "bad": "fail"}.get(outcome, "open")
+
+
+def picture(svg, caption):
+    return f"<figure>{svg}<figcaption>{esc(caption)}</figcaption></figure>"
+
+
+def interval(low, high, unit):
+    return f"{quantity(low, unit)} … {quantity(high, unit)}" if math.isfinite(low) and math.isfinite(high) else "–"
+
+
+class Report:
+    """Collects the page of one launch."""
+
+    def __init__(self, launch, drawings, systems):
+        self.launch, self.draw, self.systems = launch, drawings, systems
+        self.steps = launch.steps()
+        self.parts = []
+
+    def add(self, *parts):
+        self.parts.extend(parts)
+
+    # ---- verdict ----
+
+    def verdict(self):
+        outcome, status, rows = self.launch.verdict()
+        done = sum(s.status == "complete" for s in self.steps)
+        asked = [r for r in rows if r["outcome"]]
+        if status is None:
+            word, kind, meaning = "no verdict", "open", f"The campaign is {self.launch.status}: it did not come to its end."
+        else:
+            word = {0: "Passed" if asked else "Complete, nothing asked", 1: "Failed", 2: "Incomplete"}.get(status, outcome)
+            kind, meaning = {0: "pass" if asked else "open", 1: "fail"}.get(status, "open"), MEANING.get(status, "")
+        reason = f" {self.launch.reason}." if self.launch.reason else ""
+        self.add(f'<div class="verdict {kind}"><strong>{esc(word)}</strong><br>{esc(meaning)}{esc(reason)} '
+                 f"{done} of {self.launch.n_steps_planned} steps complete, exit status {'–' if status is None else status}.</div>")
+        if asked:
+            counts = {}
+            for row in asked:
+                counts[row["outcome"]] = counts.get(row["outcome"], 0) + 1
+            self.add("<p>", esc(", ".join(f"{n} {word}" for word, n in sorted(counts.items()))), "</p>")
+            order = {"fail": 0, "inconclusive": 1, "not judged": 2, "pass": 3}
+            asked.sort(key=lambda r: order.get(r["outcome"], 1))
+            names = {s.number: s.name for s in self.steps}
+            self.add(table(["outcome", "step", "metric", "place", "value", "interval", "asked", "why"],
+                           [[r["outcome"], names.get(int(r["step"]), "?"), r["metric"], r["place"],
+                             quantity(float(r["value"]), r["unit"]), interval(float(r["low"]), float(r["high"]), r["unit"]),
+                             quantity(float(r["bound"]), r["unit"]), r["text"]] for r in asked[:60]], right=(4, 5, 6), classes=0))
+            if len(asked) > 60:
+                self.add(f'<p class="faint">and {len(asked) - 60} more, all at least as good as the last one shown</p>')
+        failed = [s for s in self.steps if s.status != "complete" or s.check_bad]
+        if failed:
+            self.add("<h3>Steps without a result</h3>",
+                     table(["step", "status", "reason"], [[s.name, s.status, s.reason] for s in failed], classes=1))
+        found = fleet.findings([self.launch])
+        if found:
+            self.add("<h3>Nodes that stand out</h3>",
+                     table(["outcome", "node", "step", "metric", "value", "fleet's median", "difference"],
+                           [[f.outcome, f.host, f.step, f.metric, quantity(f.value, f.unit), quantity(f.centre, f.unit),
+                             percent(f.relative, sign=True)] for f in found[:FEW]], right=(4, 5, 6), classes=0),
+                     '<p class="faint">One-sided outlier test with a known false-alarm rate; suspect means: measure again.</p>')
+        for step in self.steps:
+            if step.benchmark == "link_map" and step.notes:
+                self.add(f"<h3>Links</h3><p>{esc(step.notes)}</p>")
+
+    def warnings(self):
+        lines = list(self.launch.warnings())
+        if self.launch.fake_nodes:
+            lines.append("One machine was treated as several nodes: figures between nodes are not a network's.")
+        for step in self.steps:
+            if step.status == "complete":
+                if not step.placement_proved:
+                    lines.append(f"{step.name}: the placement of its threads is not proved; not judged.")
+                if step.oversubscribed:
+                    lines.append(f"{step.name}: threads shared hardware threads (oversubscribed).")
+                if step.n_dropped:
+                    lines.append(f"{step.name}: {step.n_dropped} samples were void and are left out.")
+                if step.notes and step.benchmark != "link_map":
+                    lines.append(f"{step.name}: {step.notes}")
+        if lines:
+            self.add('<h2 id="warnings">Warnings</h2><ul>', *(f"<li>{esc(x)}</li>" for x in lines[:80]), "</ul>")
+            if len(lines) > 80:
+                self.add(f'<p class="faint">and {len(lines) - 80} more</p>')
+
+    # ---- machine ----
+
+    def machine(self):
+        launch = self.launch
+        facts = launch.facts()
+        kinds = {}
+        columns = [launch.nodes(c) for c in ("topology_class", "n_packages", "n_numa", "n_l3", "n_usable_cores",
+                                             "n_usable_pus", "memory", "l3_size")]
+        for host, *row in zip(launch.hosts(), *columns):
+            kinds.setdefault(tuple(int(v) for v in row), []).append(host)
+        self.add('<h2 id="machine">Machine and placement</h2>')
+        cpu = " / ".join(facts.get("cpu_model", {"unknown": 0}))
+        tiles = [("nodes", launch.n_nodes), ("ranks started", launch.n_ranks), ("processor", cpu),
+                 ("MPI", launch.run("mpi_library").split(",")[0][:60]), ("started by", launch.run("launcher"))]
+        self.add('<div class="tiles">', *(f'<div class="tile"><span class="faint">{esc(a)}</span><b>{esc(b)}</b></div>'
+                                          for a, b in tiles), "</div>")
+        self.add(table(["nodes", "sockets", "NUMA nodes", "L3 caches", "cores", "hardware threads", "memory", "one L3"],
+                       [[f"{len(hosts)}: {', '.join(hosts[:4])}{' …' if len(hosts) > 4 else ''}", *map(number, k[1:6]),
+                         quantity(float(k[6]), "byte"), quantity(float(k[7]), "byte")] for k, hosts in kinds.items()],
+                       right=range(1, 8)))
+        odd = {name: values for name, values in facts.items()
+               if len(values) > 1 and name not in ("frequency_khz", "cmdline", "hugepages_free")}
+        if odd:
+            self.add("<p>Settings in which the nodes differ:</p>",
+                     table(["setting", "value", "nodes"], [[n, v, c] for n, vs in odd.items() for v, c in vs.items()], right=(2,)))
+        self.placement()
+
+    def placement(self):
+        seated = [s for s in self.steps if s.seats()]
+        if not seated:
+            return
+        step = max(seated, key=lambda s: len(s.seats()["rank"]))
+        seats = step.seats()
+        first = int(seats["node"][0])
+        chosen = [i for i in range(len(seats["rank"])) if int(seats["node"][i]) == first]
+        self.add(f"<h3>Where threads sat</h3><p>Step {esc(step.name)}: {len(seats['rank'])} threads of "
+                 f"{len(set(map(int, seats['rank'])))} ranks on {len(set(map(int, seats['node'])))} nodes; "
+                 f"{sum(map(bool, seats['proved']))} of them read back where they were planned. "
+                 f"Shown: node {esc(self.launch.hosts()[first])}, a box per NUMA node; rank.thread on hardware thread.</p>")
+        objects = {}
+        for i in chosen:
+            objects.setdefault((int(seats["package"][i]), int(seats["numa"][i])), []).append(i)
+        self.add('<div class="seats">')
+        for (package, numa), members in sorted(objects.items()):
+            title = f"socket {package if package >= 0 else '?'}, NUMA {numa if numa >= 0 else '?'}"
+            boxes = "".join(
+                f'<span class="pu{"" if seats["proved"][i] else " bad"}" title="planned {esc(seats["planned"][i])}, '
+                f'read back {esc(seats["verified"][i])}">{int(seats["rank"][i])}.{int(seats["thread"][i])} '
+                f'<span class="faint">@{int(seats["pu"][i])}</span></span>' for i in members[:256])
+            self.add(f'<div class="object">{title}<div class="pus">{boxes}</div></div>')
+        self.add("</div>")
+
+    # ---- figures by topic ----
+
+    def topic(self, anchor, title, names, lead):
+        steps = [s for s in self.steps if s.benchmark in names and s.status == "complete"]
+        if not steps:
+            return
+        self.add(f'<h2 id="{anchor}">{title}</h2><p>{lead}</p>')
+        for step in steps:
+            self.step(step)
+
+    def step(self, step):
+        metrics = [m for m in step.metrics() if len(m.summary("median"))]
+        self.add(f"<h3>{esc(step.name)}</h3>")
+        how = f"{step.summary} {step.layout}."
+        self.add(f'<p class="faint">{esc(how)}</p>')
+        plain = [m for m in metrics if m.place_kind not in ("point", "pair", "numa") or len(m.labels()) <= 4]
+        rows = []
+        for metric in plain:
+            rows.extend(self.rows(metric))
+        if rows:
+            self.add(table(["metric", "place", "median", "95 % interval", "range", "samples"], rows, right=(2, 3, 4, 5)))
+        self.point_curves(step, [m for m in metrics if m.place_kind == "point"])
+        for metric in metrics:
+            if metric.place_kind in ("pair", "numa") and len(metric.labels()) > 4:
+                self.heat(metric)
+            elif metric.place_kind == "node" and len(metric.labels()) > FEW and metric.better != "neither":
+                values = metric.summary("median")
+                self.add(picture(self.draw.finish(figures.fleet(values[numpy.isfinite(values)], metric.unit, metric.name),
+                                                  f"{step.name} {metric.name} nodes", f"{metric.name} of all nodes"),
+                                 f"{metric.name}: medians of {len(values)} nodes"))
+
+    def rows(self, metric):
+        labels = metric.labels()
+        columns = [metric.summary(c) for c in ("median", "ci_low", "ci_high", "min", "max", "n")]
+        if len(labels) <= FEW:
+            return [[metric.name, label, quantity(float(m), metric.unit), interval(float(a), float(b), metric.unit),
+                     interval(float(c), float(d), metric.unit) if c != d else "all equal", int(n)]
+                    for label, m, a, b, c, d, n in zip(labels, *columns)]
+        median = columns[0]
+        q = numpy.nanpercentile(median, [0, 25, 50, 75, 100])
+        worst = numpy.argsort(median if metric.better == "higher" else -median)[:3]
+        names = ", ".join(labels[i] for i in worst)
+        return [[metric.name, f"{len(labels)} places; worst: {names}", quantity(float(q[2]), metric.unit),
+                 f"quartiles {interval(float(q[1]), float(q[3]), metric.unit)}", interval(float(q[0]), float(q[4]), metric.unit),
+                 int(numpy.sum(columns[5]))]]
+
+    def point_curves(self, step, metrics):
+        if not metrics:
+            return
+        if step.benchmark == "loaded_latency":
+            both = {m.name: m.summary("median") for m in metrics}
+            if {"latency", "bandwidth"} <= both.keys() and len(both["latency"]) == len(both["bandwidth"]):
+                order = numpy.argsort(both["bandwidth"])
+                figure = figures.curve_xy((both["bandwidth"][order], both["latency"][order]), "byte s-1", "s")
+                self.add(picture(self.draw.finish(figure, f"{step.name} loaded", "latency under load"),
+                                 "Latency of one core while the others stream through memory."))
+                return
+        for unit in sorted({m.unit for m in metrics}):
+            lines = []
+            for metric in (m for m in metrics if m.unit == unit):
+                ranks = numpy.asarray(metric.places("rank"), float)
+                x = numpy.asarray(metric.places("value"), float)
+                one = ranks == ranks[0] if len(ranks) else []
+                y, low, high = (metric.summary(c) for c in ("median", "ci_low", "ci_high"))
+                if len(x) == len(y) and len(x):
+                    order = numpy.argsort(x[one])
+                    lines.append((metric.name, x[one][order], y[one][order],
+                                  *(numpy.where(numpy.isfinite(v[one]), v[one], y[one])[order] for v in (low, high))))
+            if lines:
+                first = next(m for m in metrics if m.unit == unit)
+                names, units = first.places("value_name"), first.places("value_unit")
+                log = max(l[2].max() for l in lines) > 20 * max(1e-300, min(l[2].min() for l in lines))
+                figure = figures.curves(lines, names[0], units[0], unit, log)
+                label = first.labels()[0].split(", ")[-1]
+                self.add(picture(self.draw.finish(figure, f"{step.name} {lines[0][0]}", f"{step.name} over {names[0]}"),
+                                 f"Medians with 95 % intervals over {names[0]}, {label}."))
+
+    def heat(self, metric):
+        """Rows send or compute, columns receive or hold the memory; worst of a cell's places if several share it."""
+        kind = ("node", "node_b") if metric.place_kind == "pair" else ("numa", "numa_b")
+        a, b = (numpy.asarray(metric.places(k), int) for k in kind)
+        names = self.launch.hosts() if metric.place_kind == "pair" else [f"NUMA {i}" for i in range(int(max(a.max(), b.max())) + 1)]
+        if metric.place_kind == "pair" and (a == b).all():
+            a, b = (numpy.asarray(metric.places(k), int) for k in ("rank", "rank_b"))
+            names = [f"rank {i}" for i in range(int(max(a.max(), b.max())) + 1)]
+        median = metric.summary("median")
+        n = int(max(a.max(), b.max())) + 1
+        share = math.ceil(n / CELLS)
+        size = math.ceil(n / share)
+        lower = metric.better == "lower"
+        cells = numpy.full((size, size), numpy.nan)
+        where = {}
+        for i in numpy.argsort(median if lower else -median):  # the worst comes last and stays
+            if numpy.isfinite(median[i]):
+                cells[a[i] // share, b[i] // share] = median[i]
+                where[(a[i] // share, b[i] // share)] = i
+        self.add(picture(self.heat_svg(metric, cells, where, a, b, names),
+                         f"{metric.name} ({metric.help}); row: {'from' if metric.place_kind == 'pair' else 'cores of'}, "
+                         f"column: {'to' if metric.place_kind == 'pair' else 'memory of'}. Darker is slower."
+                         + (f" Each cell is the slowest of {share} x {share}." if share > 1 else "")))
+        worst = numpy.argsort(-median if lower else median)[:8]
+        labels = metric.labels()
+        self.add(table(["slowest", metric.name], [[labels[i], quantity(float(median[i]), metric.unit)] for i in worst], right=(1,)))
+
+    def heat_svg(self, metric, cells, where, a, b, names):
+        size = len(cells)
+        side = max(9, min(44, 640 // size))
+        low, high = numpy.nanmin(cells), numpy.nanmax(cells)
+        span = high - low if high > low else 1.0
+        parts = [f'<div><svg class="heat" width="{size * side + 1}" height="{size * side + 1}" role="img" '
+                 f'aria-label="{esc(metric.name)} matrix">']
+        for (row, col), i in where.items():
+            share = (cells[row, col] - low) / span
+            bad = share if metric.better == "lower" else 1 - share
+            if span < 0.02 * abs(high):
+                bad *= span / (0.02 * abs(high))  # 2 % are no picture
+            title = f"{names[a[i]]} → {names[b[i]]}: {quantity(float(cells[row, col]), metric.unit)}"
+            parts.append(f'<rect x="{col * side}" y="{row * side}" width="{side - 1}" height="{side - 1}" '
+                         f'fill="hsl(22 {45 + 40 * bad:.0f}% {90 - 60 * bad:.0f}%)"><title>{esc(title)}</title></rect>')
+        scale = f"{quantity(float(low), metric.unit)} to {quantity(float(high), metric.unit)}"
+        return "".join(parts) + f'</svg><div class="tip faint">{esc(scale)}; point at a cell for its names</div></div>'
+
+    # ---- solvers ----
+
+    def solvers(self):
+        names = ("spmv", "hpcg", "cg", "flow", "halo")
+        self.topic("solvers", "Solvers", names, "What a sparse solver gets out of the memory and the interconnect measured above.")
+        self.roofline([s for s in self.steps if s.benchmark in names and s.status == "complete"])
+
+    def roofline(self, steps):
+        ceilings = {}
+        for step in self.steps:
+            if step.benchmark in ("stream", "stream_threads") and step.status == "complete":
+                for metric in step.metrics():
+                    if metric.name in ("sum", "triad", "triad_nontemporal", "sum_plateau") and len(metric.summary("median")):
+                        total = float(numpy.nansum(metric.summary("median")))
+                        ceilings[metric.name] = max(ceilings.get(metric.name, 0.0), total)
+        points = []
+        for step in steps:
+            rate = step.metric("rate") or step.metric("gflops") or step.metric("raw")
+            traffic = step.metric("bandwidth")
+            if rate is not None and traffic is not None and rate.unit == "flop s-1":
+                flops, moved = rate.value(), traffic.value()
+                if flops > 0 and moved > 0:
+                    points.append((step.name, flops / moved, flops))
+        if ceilings and points:
+            best = sorted(ceilings.items(), key=lambda kv: -kv[1])[:3]
+            figure = figures.roofline(best, points)
+            self.add("<h3>Roofline</h3>", picture(
+                self.draw.finish(figure, "roofline", "roofline with measured ceilings"),
+                "Ceilings are bandwidths measured in this file, summed over its nodes; a point above them fits in cache."))
+
+    def published(self):
+        blocks = published.beside(self.launch, self.systems)
+        if blocks:
+            self.add('<h2 id="published">Beside published systems</h2>'
+                     '<p>Figures of the reviews named in brackets, not measured by seatrial.</p>')
+        for title, rows in blocks:
+            self.add(f"<h3>{esc(title)}</h3>", table(["value", "system", "conditions"], rows, right=(0,)))
+
+    def method(self):
+        launch = self.launch
+        self.add('<h2 id="method">How each number was measured</h2>',
+                 "<p>Every figure is the median of its valid samples with the interval of order statistics; all samples are in the file. "
+                 "Ranks start together by a synchronised clock; the warm-up is left out; repetitions go on until the interval is "
+                 "narrow enough or the budget is used.</p>")
+        rows = [[s.name, s.benchmark, s.source, f"{s.n_repetitions or 0}", "yes" if s.converged else "no",
+                 f"{s.check_n or 0} values, {s.check_bad or 0} wrong", "yes" if s.placement_proved else "no"] for s in self.steps]
+        self.add("<details><summary>Steps, methods and checks</summary>",
+                 table(["step", "benchmark", "source of the method", "repetitions", "converged", "verified", "placement proved"],
+                       rows, right=(3,)), "</details>")
+        self.add("<details><summary>Parameters</summary>",
+                 table(["step", "layout", "parameters"], [[s.name, s.layout, " ".join(f"{k}={v}" for k, v in s.parameters().items())]
+                                                          for s in self.steps]), "</details>")
+        self.add("<details><summary>Program, libraries, config</summary>",
+                 table(["", ""], [["program", launch.run("binary")], ["command", launch.run("command")],
+                                  ["MPI", launch.run("mpi_library")], ["transport", launch.run("transport")],
+                                  ["begun", launch.created], ["wall time", quantity(launch.wall_s, "s")]]),
+                 f"<pre>{esc(launch.run('config'))}</pre></details>")
+
+    def all(self):
+        self.verdict()
+        self.machine()
+        self.topic("memory", "Memory", ("stream", "stream_threads", "numa_matrix", "cache_bandwidth", "latency", "loaded_latency"),
+                   "Bandwidth and latency of each node, from first-level cache to the far socket.")
+        self.topic("interconnect", "Interconnect", ("pairs", "link_map", "collectives", "bisection", "congestion", "rma", "noise",
+                                                    "thread_rate"),
+                   "Messages between ranks and nodes. Ranks of one node are no network: the labels say which is which.")
+        self.solvers()
+        self.topic("other", "Other steps", ("noop",), "The harness itself.")
+        self.published()
+        self.warnings()
+        self.method()
+
+
+def scaling_section(launches, drawings):
+    found = series.of_launches(launches)
+    if not found:
+        return ""
+    parts = ['<h2 id="scaling">Scaling</h2>']
+    chosen = {}
+    for one in found:  # one picture per entry: its first metric
+        chosen.setdefault(one.name, one)
+    parts.append(picture(drawings.finish(figures.scaling(list(chosen.values())), "scaling", "efficiency over ranks"),
+                         "Efficiency against the smallest size of the series, with intervals from those of the medians."))
+    for one in found:
+        parts.append(f"<h3>{esc(one.name)}: {esc(one.metric)} ({esc(one.kind)})</h3>")
+        parts.append(table(["ranks", "nodes", "value", "speed-up", "efficiency", "interval", "Karp–Flatt", "load balance", "communication",
+                            "remarks"],
+                           [[p.size, p.nodes, quantity(p.value.median, one.unit), number(p.speedup), percent(p.efficiency),
+                             f"{percent(p.low)} … {percent(p.high)}", number(p.serial), number(p.pop.load_balance) if p.pop else "–",
+                             number(p.pop.communication) if p.pop else "–",
+                             "; ".join((*p.marks, *(("super-linear",) if p.efficiency > 1.02 else ())))] for p in one.points],
+                           right=range(9)))
+        if isinstance(one.law, Refused):
+            parts.append(f'<p class="faint">No law fitted: {esc(one.law.why)}.</p>')
+        else:
+            parts.append(f"<p>{'Amdahl' if one.kind == 'strong' else 'Gustafson'}: serial fraction {one.law:.4f}; USL contention "
+                         f"{one.usl.sigma:.4f}, coherency {one.usl.kappa:.2e}.</p>")
+    return "".join(parts)
+
+
+def write(files, output, figures_folder, published_csv):
+    """The page of all launches in @files; the first launch is shown in full, all enter the scaling section."""
+    drawings = figures.Figures(pathlib.Path(figures_folder) if figures_folder else None)
+    systems = published.read(published_csv)
+    launches = [x for f in files for x in f.launches]
+    report = Report(launches[0], drawings, systems)
+    report.all()
+    body = "".join(report.parts)
+    scaling = scaling_section(launches, drawings)
+    at = body.find('<h2 id="published">')
+    at = at if at >= 0 else body.find('<h2 id="warnings">')
+    at = at if at >= 0 else body.find('<h2 id="method">')
+    body = body[:at] + scaling + body[at:]
+    anchors = [("machine", "machine"), ("memory", "memory"), ("interconnect", "interconnect"), ("solvers", "solvers"),
+               ("scaling", "scaling"), ("published", "published systems"), ("warnings", "warnings"), ("method", "method")]
+    links = "".join(f'<a href="#{a}">{t}</a>' for a, t in anchors if f'id="{a}"' in body)
+    several = "" if len(launches) == 1 else f'<p>{len(launches)} launches; shown in full: {esc(launches[0].path)}.</p>'
+    unsealed = [f.path for f in files if f.sealed is None]
+    if unsealed:
+        several += (f'<p class="faint">{esc(", ".join(unsealed))}: changed by another program after seatrial wrote it '
+                    "(no seal), so not checked for damage.</p>")
+    page = (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+            f"<title>seatrial: {esc(launches[0].campaign)}</title><style>{(FOLDER / 'page.css').read_text(encoding='utf-8')}</style></head><body>"
+            f'<header><h1>seatrial: {esc(launches[0].campaign)}</h1><span class="faint">{esc(pathlib.Path(launches[0].path).name)}, '
+            f'{esc(launches[0].created)}</span><button id="theme" type="button">light / dark</button></header>{several}'
+            f"<nav>{links}</nav>{body}<script>{(FOLDER / 'page.js').read_text(encoding='utf-8')}</script></body></html>\n")
+    pathlib.Path(output).write_text(page, encoding="utf-8")
