@@ -1,5 +1,7 @@
 # Message patterns between pairs of ranks, and what one pair costs beside a bare ping-pong.
 st_add_mpi_test(pairs SOURCES mpi/test_pairs.c LINK st_mpi st_base RANKS 1 2 3 4 7)
+st_add_unit_test(pair_kind SOURCES unit/test_pair_kind.c LINK st_benchmarks st_base)
+st_add_mpi_test(grid_halo SOURCES mpi/test_grid_halo.c LINK st_mpi st_base RANKS 1 2 4 7)
 
 # Run by hand for figures: mpirun -n 2 build-release/tests/bench_compare_pairs [rounds] [trips].
 add_executable(bench_compare_pairs bench_compare/compare_pairs.c bench_compare/pingpong_plain.c)

@@ -21,6 +21,7 @@
 #include "src/base/bench.h"
 #include "src/base/mem.h"
 #include "src/base/units.h"
+#include "src/benchmarks/part_pair_kind.h"
 #include "src/measure/run.h"
 #include "src/stats/stats.h"
 
@@ -543,6 +544,35 @@ static enum st_status pairs_exchange(struct st_run *run, const struct stm_link *
     }
 }
 
+/* Tells people if the pairs are not all of one kind. Collective over the group. */
+static enum st_status pairs_tell_kinds(struct st_run *run, const struct pairs_state *s)
+{
+    const struct st_thread_place *thread = run->place->threads;
+    const struct st_pair_seat seat = {.node = run->place->node,
+                                      .package =
+                                          thread != NULL ? thread->package : SIZE_MAX,
+                                      .l3 = thread != NULL ? thread->l3 : SIZE_MAX};
+    struct st_pair_seat other = seat;
+    int mine[ST_PAIR_N_KINDS] = {0};
+    int all[ST_PAIR_N_KINDS] = {0};
+    char text[256];
+
+    if (s->mine != SIZE_MAX) {
+        STM_TRY(&run->err, MPI_Sendrecv(&seat, (int)sizeof seat, MPI_BYTE, s->link.peer,
+                                        STM_TAG_SETUP, &other, (int)sizeof other,
+                                        MPI_BYTE, s->link.peer, STM_TAG_SETUP,
+                                        run->comm.handle, MPI_STATUS_IGNORE));
+        mine[st_pair_kind(&seat, &other)] = s->link.is_first ? 1 : 0;
+    }
+    STM_TRY(&run->err, MPI_Allreduce(mine, all, ST_PAIR_N_KINDS, MPI_INT, MPI_SUM,
+                                     run->comm.handle));
+    st_pair_kinds_text(all, text, sizeof text);
+    if (text[0] != '\0') {
+        st_remark(run, text);
+    }
+    return ST_OK;
+}
+
 /*
  * One window whose data are checked. With one place for all messages they go one by one; of
  * messages above 16 MiB not the whole window, so that checking does not take longer than
@@ -560,8 +590,9 @@ static enum st_status pairs_verify(struct st_run *run, void *state,
     const uint64_t n_messages = p->window < affordable ? p->window : affordable;
     const size_t n_rounds = n_places > 1 || n_messages == 0 ? 1 : (size_t)n_messages;
 
-    if (s->mine == SIZE_MAX) {
-        return ST_OK;
+    const enum st_status told = pairs_tell_kinds(run, s);
+    if (told != ST_OK || s->mine == SIZE_MAX) {
+        return told;
     }
     link.window = (int)n_places;
     for (size_t round = 0; round < n_rounds; round++) {

@@ -74,7 +74,8 @@ static enum st_status allocate(struct st_cg *cg, bool jacobi, struct st_error *e
 }
 
 /* 1 / a_ii, and the check that every a_ii is positive, as it must be. */
-static enum st_status invert_diagonal(struct st_cg *cg, bool jacobi, struct st_error *err)
+static enum st_status invert_diagonal(struct st_cg *cg, bool jacobi, bool general,
+                                      struct st_error *err)
 {
     const struct stk_csr *a = &cg->matrix->interior;
     double *inverse = cg->arrays[A_DIAGONAL].base;
@@ -86,7 +87,14 @@ static enum st_status invert_diagonal(struct st_cg *cg, bool jacobi, struct st_e
                 diagonal = a->values[k];
             }
         }
-        if (!(diagonal > 0.0)) {
+        if (general && jacobi && !(fabs(diagonal) > 0.0)) {
+            return st_fail(err, ST_ERR_STEP,
+                           "row %" PRIu64
+                           " (from 1) has %g on its diagonal, by which the "
+                           "preconditioner divides; use preconditioner: none",
+                           cg->matrix->first_row + i + 1, diagonal);
+        }
+        if (!general && !(diagonal > 0.0)) {
             return st_fail(
                 err, ST_ERR_STEP,
                 "conjugate gradients need a symmetric positive definite matrix; "
@@ -182,8 +190,9 @@ static enum st_status make_right_side(struct st_cg *cg, struct st_error *err)
     return rc;
 }
 
-enum st_status st_cg_create(const struct stm_comm *comm, struct st_matrix *matrix,
-                            bool jacobi, struct st_cg **out, struct st_error *err)
+static enum st_status create(const struct stm_comm *comm, struct st_matrix *matrix,
+                             bool jacobi, bool general, struct st_cg **out,
+                             struct st_error *err)
 {
     struct st_cg *cg = st_calloc(err, 1, sizeof *cg);
     enum st_status rc = ST_ERR_MEMORY;
@@ -194,11 +203,11 @@ enum st_status st_cg_create(const struct stm_comm *comm, struct st_matrix *matri
         cg->v.split = matrix->interior.rows;
         rc = allocate(cg, jacobi, err);
         if (rc == ST_OK) {
-            rc = invert_diagonal(cg, jacobi, err);
+            rc = invert_diagonal(cg, jacobi, general, err);
         }
     }
     rc = stm_agree(comm, rc, err);
-    if (rc == ST_OK && cg != NULL) {
+    if (rc == ST_OK && cg != NULL && !general) {
         rc = check_symmetry(cg, err);
     }
     if (rc == ST_OK && cg != NULL) {
@@ -210,6 +219,18 @@ enum st_status st_cg_create(const struct stm_comm *comm, struct st_matrix *matri
     }
     *out = cg;
     return ST_OK;
+}
+
+enum st_status st_cg_create(const struct stm_comm *comm, struct st_matrix *matrix,
+                            bool jacobi, struct st_cg **out, struct st_error *err)
+{
+    return create(comm, matrix, jacobi, false, out, err);
+}
+
+enum st_status st_cg_create_general(const struct stm_comm *comm, struct st_matrix *matrix,
+                                    bool jacobi, struct st_cg **out, struct st_error *err)
+{
+    return create(comm, matrix, jacobi, true, out, err);
 }
 
 void st_cg_destroy(struct st_cg **cg)

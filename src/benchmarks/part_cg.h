@@ -50,6 +50,11 @@ struct st_cg {
  */
 enum st_status st_cg_create(const struct stm_comm *comm, struct st_matrix *matrix,
                             bool jacobi, struct st_cg **out, struct st_error *err);
+/** The same vectors for methods that ask for neither symmetry nor sign: only a zero on the
+ *  diagonal is refused, and only if @p jacobi divides by it. Not for st_cg_solve(). */
+enum st_status st_cg_create_general(const struct stm_comm *comm, struct st_matrix *matrix,
+                                    bool jacobi, struct st_cg **out,
+                                    struct st_error *err);
 /** Local; accepts NULL and half-built. */
 void st_cg_destroy(struct st_cg **cg);
 

@@ -394,6 +394,7 @@ void st_matrix_destroy(struct st_matrix **matrix)
     struct st_matrix *m = *matrix;
     *matrix = NULL;
     stm_halo_destroy(&m->halo);
+    st_sell_destroy(&m->sell);
     for (size_t i = 0; i < ST_COUNT(m->arrays); i++) {
         st_pages_unmap(&m->arrays[i]);
     }
@@ -401,6 +402,33 @@ void st_matrix_destroy(struct st_matrix **matrix)
     st_free(m->ghost_rows);
     st_free(m->row_start);
     st_free(m);
+}
+
+enum st_status st_matrix_use_sell(struct st_matrix *matrix, size_t chunk, size_t sigma,
+                                  struct st_error *err)
+{
+    struct st_sell *sell = NULL;
+    const enum st_status rc = st_sell_create(&matrix->interior, chunk, sigma, &sell, err);
+
+    if (rc == ST_OK) {
+        st_sell_destroy(&matrix->sell);
+        matrix->sell = sell;
+    }
+    return rc;
+}
+
+void st_matrix_use_csr(struct st_matrix *matrix)
+{
+    st_sell_destroy(&matrix->sell);
+}
+
+static enum st_status start_halo(struct st_matrix *m, struct st_error *err)
+{
+    const double start_s = st_now();
+    const enum st_status rc = stm_halo_start(m->halo, err);
+
+    m->wait_s += st_now() - start_s;
+    return rc;
 }
 
 static enum st_status wait_for_halo(struct st_matrix *m, struct st_error *err)
@@ -418,11 +446,15 @@ enum st_status st_matrix_multiply(struct st_matrix *matrix, bool overlap, const 
     struct stm_halo *halo = matrix->halo;
 
     stk_pack(halo->n_sent, halo->sent_index, x, halo->send);
-    enum st_status rc = stm_halo_start(halo, err);
+    enum st_status rc = start_halo(matrix, err);
     if (rc == ST_OK && !overlap) {
         rc = wait_for_halo(matrix, err);
     }
-    stk_csr_multiply(&matrix->interior, x, y);
+    if (matrix->sell != NULL) {
+        stk_sell_multiply(&matrix->sell->a, x, y);
+    } else {
+        stk_csr_multiply(&matrix->interior, x, y);
+    }
     if (rc == ST_OK && overlap) {
         rc = wait_for_halo(matrix, err);
     }
@@ -434,6 +466,13 @@ enum st_status st_matrix_multiply(struct st_matrix *matrix, bool overlap, const 
 
 double st_matrix_work_bytes(const struct st_matrix *matrix)
 {
+    if (matrix->sell != NULL) {
+        /* The rest stays in CSR; its rows' y are counted with the interior. */
+        return st_sell_work_bytes(matrix->sell) +
+               stk_work_bytes(&stk_csr_work_per_nonzero,
+                              matrix->n_nonzeros -
+                                  matrix->interior.row_start[matrix->n_rows]);
+    }
     return stk_work_bytes(&stk_csr_work_per_nonzero, matrix->n_nonzeros) +
            stk_work_bytes(&stk_csr_work_per_row, matrix->n_rows);
 }

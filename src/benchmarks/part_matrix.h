@@ -6,6 +6,7 @@
 #include "mpi/halo.h"
 #include "src/base/mem.h"
 #include "src/base/status.h"
+#include "src/benchmarks/part_sell.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,8 +62,10 @@ struct st_matrix {
     struct stk_csr_rows rest;
     struct stm_halo *halo;
     uint64_t *ghost_rows; /**< [halo->n_ghosts] global numbers of the ghosts; owned */
-    double wait_s;       /**< sum of the times st_matrix_multiply() waited for the halo */
-    size_t *part_starts; /**< backing store of the two splits; owned */
+    struct st_sell *sell; /**< the interior once more, used if not NULL; owned */
+    double
+        wait_s; /**< sum of the times st_matrix_multiply() spent in the halo exchange */
+    size_t *part_starts;         /**< backing store of the two splits; owned */
     struct st_mapping arrays[7]; /**< backing store of the entries; owned */
 };
 
@@ -82,6 +85,15 @@ enum st_status st_matrix_create(const struct stm_comm *comm, size_t n_threads,
 void st_matrix_destroy(struct st_matrix **matrix);
 
 /**
+ * Store the interior in SELL-C-sigma as well, and multiply by it from now on; the CSR rows stay
+ * for those who look entries up. Local. @param chunk, sigma as for st_sell_create()
+ */
+enum st_status st_matrix_use_sell(struct st_matrix *matrix, size_t chunk, size_t sigma,
+                                  struct st_error *err);
+/** Back to CSR; frees the other. Local. */
+void st_matrix_use_csr(struct st_matrix *matrix);
+
+/**
  * y = A x on this rank's rows. Every rank of the matrix's communicator must call it.
  * @param overlap multiply the interior while the halo travels
  * @param x, y    [n_rows], not overlapping
@@ -89,7 +101,8 @@ void st_matrix_destroy(struct st_matrix **matrix);
 enum st_status st_matrix_multiply(struct st_matrix *matrix, bool overlap, const double *x,
                                   double *y, struct st_error *err);
 
-/** Minimum traffic and flops of one product on this rank (METHODS 4.3). Local. */
+/** Minimum traffic and flops of one product on this rank in the storage it uses (METHODS 4.3).
+ *  Local. */
 double st_matrix_work_bytes(const struct st_matrix *matrix);
 double st_matrix_work_flops(const struct st_matrix *matrix);
 

@@ -1,6 +1,7 @@
 #ifndef ST_FLOW_LDU_H
 #define ST_FLOW_LDU_H
 
+#include "kernels/ldu.h"
 #include "mpi/comm.h"
 
 #include <stdbool.h>
@@ -41,5 +42,37 @@ struct st_ldu {
     double *lower;    /**< [n_faces]; the same pointer as upper if symmetric */
     double *coupling; /**< [n_interface] coefficient of the other rank's value */
 };
+
+/** Buffers and requests of one exchange over an addressing, and what it took. */
+struct st_ldu_exchange {
+    const struct st_ldu_addr *addr; /**< borrowed */
+    double *send, *ghost;           /**< [n_interface] */
+    MPI_Request *requests;          /**< [2 n_sides] */
+    double halo_s, reduction_s;     /**< summed: waiting for messages, for reductions */
+};
+
+/** Local. @return ST_ERR_MEMORY; destroy then too */
+enum st_status st_ldu_exchange_init(struct st_ldu_exchange *x,
+                                    const struct st_ldu_addr *addr, struct st_error *err);
+/** Local; no exchange may be running. */
+void st_ldu_exchange_clear(struct st_ldu_exchange *x);
+/** Pack and send values[index[k]]; post the receives. Local.
+ * @param index [n_interface] the addressing's interface_cell; NULL: k, already packed */
+enum st_status st_ldu_exchange_start(struct st_ldu_exchange *x, const int32_t *index,
+                                     const double *values, struct st_error *err);
+/** Wait; ghost is valid then. Local. */
+enum st_status st_ldu_exchange_finish(struct st_ldu_exchange *x, struct st_error *err);
+/** Sum of @p n numbers over the ranks, in place. Collective. */
+enum st_status st_ldu_sum(struct st_ldu_exchange *x, int n, double *values,
+                          struct st_error *err);
+
+/** The loops' view of a matrix. */
+struct stk_ldu st_ldu_view(const struct st_ldu *a);
+/** cells[c] += factor coupling[k] ghost[k] over the interface. Local. */
+void st_ldu_add_interface(const struct st_ldu *a, double factor, const double *ghost,
+                          double *cells);
+/** y = A x: exchange under the interior loop. Collective over the neighbours. */
+enum st_status st_ldu_multiply(struct st_ldu_exchange *x, const struct st_ldu *a,
+                               const double *values, double *y, struct st_error *err);
 
 #endif

@@ -1,0 +1,245 @@
+/*
+ * The matrix a benchmark asks for: what it will need, and its making.
+ */
+#include "src/benchmarks/part_problem.h"
+
+#include "mpi/agree.h"
+#include "src/base/mem.h"
+#include "src/benchmarks/part_matrix_file.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+const char *const st_problem_names[] = {"box7", "box27", "file", NULL};
+const char *const st_problem_partitions[] = {"nonzeros", "rows", NULL};
+
+struct st_box st_problem_box(const struct st_problem *problem)
+{
+    return (struct st_box){{problem->n[0], problem->n[1], problem->n[2]},
+                           problem->kind == ST_PROBLEM_BOX27};
+}
+
+/*
+ * Peak bytes of a rank: interior and rest in CSR, the vectors; while the
+ * pattern is found, three 8-byte copies of the rest's columns (one of them qsort()'s);
+ * ghosts with their numbers, and as many elements to send; the partition.
+ */
+static double share_bytes(const struct st_problem *p, const struct st_box_share *share,
+                          uint64_t n_ranks)
+{
+    const uint64_t n_interior = share->n_nonzeros - share->n_rest;
+    double bytes = st_array_bytes(share->n_rows, sizeof(uint32_t)) +
+                   (double)p->n_vectors * st_array_bytes(share->n_rows, sizeof(double));
+
+    bytes += st_array_bytes(n_interior, sizeof(int32_t)) +
+             st_array_bytes(n_interior, sizeof(double));
+    /* Start and number of a row of the rest: at most one row an entry. */
+    bytes += 3.0 * st_array_bytes(share->n_rest, sizeof(uint32_t)) +
+             st_array_bytes(share->n_rest, sizeof(double)) + 24.0 * (double)share->n_rest;
+    if (p->has_sell) { /* the interior once more, with little padding: box rows are alike */
+        bytes += st_array_bytes(n_interior, sizeof(int32_t)) +
+                 st_array_bytes(n_interior, sizeof(double)) + 6.0 * (double)share->n_rows;
+    }
+    return bytes + (16.0 + 12.0) * (double)share->n_ghosts + 12.0 * (double)n_ranks;
+}
+
+/*
+ * The share that needs most memory. Rows at the first and last planes have the fewest
+ * entries, those in the middle the most, so these three ranks hold the extremes.
+ */
+static struct st_box_share fullest_share(const struct st_problem *p,
+                                         const struct st_box *box, uint64_t n_ranks)
+{
+    const uint64_t tried[] = {n_ranks / 2, 0, n_ranks - 1};
+    struct st_box_share fullest = {0};
+
+    for (size_t i = 0; i < ST_COUNT(tried); i++) {
+        const struct st_box_share share =
+            st_box_share_of(box, p->partition, n_ranks, tried[i]);
+        if (share_bytes(p, &share, n_ranks) > share_bytes(p, &fullest, n_ranks)) {
+            fullest = share;
+        }
+    }
+    return fullest;
+}
+
+/* Does the box fit the ranks' indices and the nodes' memory? */
+static bool box_fits(const struct st_problem *p, const struct st_box *box,
+                     const struct st_shape *shape, struct st_box_share *share)
+{
+    *share = fullest_share(p, box, shape->n_ranks);
+    return share->n_rows <= STK_CSR_MAX_COLUMNS &&
+           share->n_nonzeros <= STK_CSR_MAX_NONZEROS &&
+           (shape->memory_bytes == 0 ||
+            share_bytes(p, share, shape->n_ranks) * (double)shape->max_ranks_per_node <=
+                (double)shape->memory_bytes);
+}
+
+/* The largest cube that fits. */
+static uint64_t best_edge(const struct st_problem *p, const struct st_shape *shape)
+{
+    struct st_box_share share;
+    uint64_t low = 1;
+    uint64_t high = 880748; /* st_box_check() */
+
+    while (high - low > 1) {
+        const uint64_t edge = low + (high - low) / 2;
+        const struct st_box cube = {{edge, edge, edge}, p->kind == ST_PROBLEM_BOX27};
+        if (box_fits(p, &cube, shape, &share)) {
+            low = edge;
+        } else {
+            high = edge;
+        }
+    }
+    return low;
+}
+
+/* Notes for people: fits in cache, thin slabs, more ranks than rows. */
+static void note_box(const struct st_problem *p, const struct st_box *box,
+                     const struct st_shape *shape, const struct st_box_share *share,
+                     struct st_need *need)
+{
+    const double on_node =
+        share_bytes(p, share, shape->n_ranks) * (double)shape->max_ranks_per_node;
+    const uint64_t n_rows = st_box_rows(box);
+    int n = 0;
+
+    if (shape->llc_bytes > 0 && on_node <= (double)shape->llc_bytes) {
+        n = snprintf(
+            need->notes, sizeof need->notes,
+            "cache_affected: the matrix (%.3g MB a node) fits in the caches, rates "
+            "may exceed the memory's; ",
+            on_node * 1e-6);
+    }
+    if (n_rows < shape->n_ranks) {
+        (void)snprintf(need->notes + n, sizeof need->notes - (size_t)n,
+                       "idle: %zu of %zu ranks get no row of %" PRIu64,
+                       shape->n_ranks - (size_t)n_rows, shape->n_ranks, n_rows);
+    } else if (shape->n_ranks > 1) {
+        (void)snprintf(need->notes + n, sizeof need->notes - (size_t)n,
+                       "surface: slabs of up to %" PRIu64 " rows receive up to %" PRIu64
+                       " elements (%.1f %%)",
+                       share->n_rows, share->n_ghosts,
+                       100.0 * (double)share->n_ghosts / (double)share->n_rows);
+    } else if (n > 0) {
+        need->notes[n - 2] = '\0'; /* nothing follows: no separator */
+    }
+}
+
+static enum st_status plan_box(const struct st_problem *p, const struct st_shape *shape,
+                               struct st_need *need, struct st_error *err)
+{
+    const struct st_box box = st_problem_box(p);
+    struct st_box_share share;
+    const enum st_status rc = st_box_check(&box, err);
+
+    if (rc != ST_OK) {
+        return rc;
+    }
+    if (!box_fits(p, &box, shape, &share)) {
+        return st_fail(err, ST_ERR_STEP,
+                       "%s: a box of %" PRIu64 " x %" PRIu64 " x %" PRIu64
+                       " points gives a rank up to %" PRIu64 " rows, %" PRIu64
+                       " nonzeros and %.4g GB; %zu ranks with %zu on a node hold at most "
+                       "a cube of %" PRIu64 " points an edge, or use more ranks on more "
+                       "nodes",
+                       p->who, p->n[0], p->n[1], p->n[2], share.n_rows, share.n_nonzeros,
+                       share_bytes(p, &share, shape->n_ranks) * 1e-9, shape->n_ranks,
+                       shape->max_ranks_per_node, best_edge(p, shape));
+    }
+    need->bytes_per_rank = (uint64_t)share_bytes(p, &share, shape->n_ranks);
+    /* At 1 GB/s and rank, slower than any machine's. An iteration of the solver moves the
+     * matrix once and twelve vectors; the iterations of this operator grow with the longest
+     * edge, about three an edge point at 1e-10. */
+    const double product_s =
+        1e-9 * (12.0 * (double)share.n_nonzeros + 20.0 * (double)share.n_rows);
+    const uint64_t edge = p->n[0] > p->n[1] ? p->n[0] : p->n[1];
+    const double n_iterations =
+        (double)p->n_solves *
+        fmin((double)p->max_iterations,
+             50.0 + 3.0 * (double)(edge > p->n[2] ? edge : p->n[2]));
+    need->seconds_per_repetition =
+        product_s + n_iterations * (product_s + 96e-9 * (double)share.n_rows);
+    note_box(p, &box, shape, &share, need);
+    return ST_OK;
+}
+
+enum st_status st_problem_plan(const struct st_problem *p, const struct st_shape *shape,
+                               struct st_need *need, struct st_error *err)
+{
+    if (p->kind == ST_PROBLEM_FILE && p->path[0] == '\0') {
+        return st_fail(err, ST_ERR_CONFIG,
+                       "%s: matrix: file needs path: the name of a Matrix Market file",
+                       p->who);
+    }
+    if (p->kind != ST_PROBLEM_FILE && p->path[0] != '\0') {
+        return st_fail(err, ST_ERR_CONFIG,
+                       "%s: path is given, but matrix is %s; write matrix: file to read "
+                       "%.200s",
+                       p->who, st_problem_names[p->kind], p->path);
+    }
+    if (p->kind != ST_PROBLEM_FILE) {
+        return plan_box(p, shape, need, err);
+    }
+    /* Only the file knows, and it is read by one rank, in prepare. */
+    (void)snprintf(need->notes, sizeof need->notes,
+                   "memory is known only when the file's size line is read");
+    return ST_OK;
+}
+
+static enum st_status prepare_box(struct st_run *run, const struct st_problem *p,
+                                  struct st_problem_matrix *s)
+{
+    const size_t n_ranks = (size_t)run->comm.n_ranks;
+
+    s->box = st_problem_box(p);
+    const struct st_row_source source = st_box_source(&s->box);
+    uint64_t *row_start = st_calloc(&run->err, n_ranks + 1, sizeof *row_start);
+    const enum st_status rc =
+        stm_agree(&run->comm, row_start == NULL ? ST_ERR_MEMORY : ST_OK, &run->err);
+    if (rc != ST_OK || row_start == NULL) {
+        st_free(row_start);
+        return rc;
+    }
+    for (size_t r = 0; r <= n_ranks; r++) {
+        row_start[r] = st_partition_start(&source, p->partition, 0, st_box_rows(&s->box),
+                                          n_ranks, r);
+    }
+    return st_matrix_create(&run->comm, run->place->n_threads, row_start, &source,
+                            &s->matrix, &run->err);
+}
+
+static enum st_status prepare_file(struct st_run *run, const struct st_problem *p,
+                                   struct st_problem_matrix *s)
+{
+    const struct st_file_request request = {.path = p->path,
+                                            .partition = p->partition,
+                                            .memory_bytes = run->place->memory_bytes,
+                                            .seed_x = ST_PROBLEM_SEED_X,
+                                            .seed_w = ST_PROBLEM_SEED_W};
+    struct st_file_rows *rows = NULL;
+    enum st_status rc = st_file_rows_read(&run->comm, &request, &rows, &run->err);
+
+    if (rc != ST_OK) {
+        return rc;
+    }
+    const struct st_row_source source = st_file_rows_source(rows);
+    uint64_t *row_start = rows->row_start;
+    rows->row_start = NULL; /* the matrix's from here on */
+    s->from_file = true;
+    s->n_duplicates = rows->n_duplicates;
+    s->probe = rows->probe;
+    s->probe_scale = rows->probe_scale;
+    rc = st_matrix_create(&run->comm, run->place->n_threads, row_start, &source,
+                          &s->matrix, &run->err);
+    st_file_rows_destroy(&rows);
+    return rc;
+}
+
+enum st_status st_problem_create(struct st_run *run, const struct st_problem *problem,
+                                 struct st_problem_matrix *out)
+{
+    return problem->kind == ST_PROBLEM_FILE ? prepare_file(run, problem, out)
+                                            : prepare_box(run, problem, out);
+}

@@ -1,0 +1,250 @@
+/*
+ * Conjugate gradients with DIC or multigrid, BiCGStab with DILU, and multigrid by itself, in OpenFOAM's order of operations: three
+ * reductions an iteration for the first, five or six for the second (METHODS 4.2; van der
+ * Vorst, SIAM J. Sci. Stat. Comput. 13, 1992). The preconditioner stays within a rank.
+ */
+#include "src/flow/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rows of st_solver.v; the first three are also st_solve_begin()'s. */
+enum {
+    V_W,
+    V_R,
+    V_P,
+    V_INVERSE,
+    V_R0,
+    V_Y,
+    V_S,
+    V_Z,
+    V_T
+};
+
+/* Below it a pivot counts as nothing (OpenFOAM's VSMALL). */
+static const double NOTHING = 1e-300;
+
+static double bytes_of_loop(const struct stk_ldu *a)
+{
+    return stk_work_bytes(&stk_ldu_face_work, a->n_faces) +
+           stk_work_bytes(&stk_ldu_cell_work, a->n_cells);
+}
+
+static enum st_status sum_product(struct st_solve *t, const double *a, const double *b,
+                                  double *sum, struct st_error *err)
+{
+    *sum = stk_ldu_sum_product((size_t)t->s->addr->n_cells, a, b);
+    return st_ldu_sum(&t->s->exchange, 1, sum, err);
+}
+
+/* Cycles of multigrid as preconditioner: OpenFOAM's nVcycles. */
+enum {
+    N_CYCLES = 2
+};
+
+static enum st_status precondition(struct st_solve *t, const double *r, double *w,
+                                   struct st_error *err)
+{
+    double *const *v = t->s->v;
+    const struct stk_ldu a = st_ldu_view(t->a);
+    const struct st_gamg_control control = {t->control->tolerance,
+                                            t->control->relative_tolerance};
+    const double *residual = r;
+    enum st_status rc = ST_OK;
+
+    if (t->s->gamg == NULL) {
+        stk_ldu_dilu_solve(&a, v[V_INVERSE], r, w);
+        return ST_OK;
+    }
+    memset(w, 0, a.n_cells * sizeof(double));
+    for (int i = 0; i < N_CYCLES && rc == ST_OK; i++) {
+        if (i > 0) {
+            rc = st_ldu_multiply(&t->s->exchange, t->a, w, v[V_R0], err);
+            for (size_t c = 0; c < a.n_cells; c++) {
+                v[V_Y][c] = r[c] - v[V_R0][c];
+            }
+            residual = v[V_Y];
+        }
+        if (rc == ST_OK) {
+            rc = st_gamg_cycle(t->s->gamg, &control, r, residual, w, err);
+        }
+    }
+    return rc;
+}
+
+enum st_status st_solve_gamg(struct st_solve *t, struct st_error *err)
+{
+    double *const *v = t->s->v;
+    const size_t n = (size_t)t->s->addr->n_cells;
+    const struct st_gamg_control control = {t->control->tolerance,
+                                            t->control->relative_tolerance};
+    enum st_status rc = ST_OK;
+
+    st_gamg_load(t->s->gamg, t->a);
+    while (rc == ST_OK && st_solve_goes_on(t)) {
+        rc = st_gamg_cycle(t->s->gamg, &control, t->b, v[V_R], t->x, err);
+        if (rc == ST_OK) {
+            rc = st_ldu_multiply(&t->s->exchange, t->a, t->x, v[V_W], err);
+        }
+        for (size_t c = 0; c < n; c++) {
+            v[V_R][c] = t->b[c] - v[V_W][c];
+        }
+        if (rc == ST_OK) {
+            rc = st_solve_measure(t, stk_ldu_sum_mag(n, v[V_R]), err);
+        }
+        t->report->iterations++;
+    }
+    return rc;
+}
+
+enum st_status st_solve_pcg(struct st_solve *t, struct st_error *err)
+{
+    double *const *v = t->s->v;
+    const struct stk_ldu a = st_ldu_view(t->a);
+    const size_t n = a.n_cells;
+    double wr_before = 0.0;
+    double wr = 0.0;
+    enum st_status rc = ST_OK;
+
+    if (t->s->gamg != NULL) {
+        st_gamg_load(t->s->gamg, t->a);
+    } else {
+        stk_ldu_dilu(&a, v[V_INVERSE]);
+    }
+    memset(v[V_P], 0, n * sizeof(double));
+    while (rc == ST_OK && st_solve_goes_on(t)) {
+        double wp = 0.0;
+        rc = precondition(t, v[V_R], v[V_W], err);
+        if (rc == ST_OK) {
+            rc = sum_product(t, v[V_W], v[V_R], &wr, err);
+        }
+        const double beta = t->report->iterations > 0 ? wr / wr_before : 0.0;
+        for (size_t c = 0; c < n; c++) {
+            v[V_P][c] = v[V_W][c] + beta * v[V_P][c];
+        }
+        if (rc == ST_OK) {
+            rc = st_ldu_multiply(&t->s->exchange, t->a, v[V_P], v[V_W], err);
+        }
+        if (rc == ST_OK) {
+            rc = sum_product(t, v[V_W], v[V_P], &wp, err);
+        }
+        if (rc != ST_OK || !(fabs(wp) / t->norm >= NOTHING)) {
+            break; /* solved, or not a number: the same on all ranks */
+        }
+        const double alpha = wr / wp;
+        for (size_t c = 0; c < n; c++) {
+            t->x[c] += alpha * v[V_P][c];
+            v[V_R][c] -= alpha * v[V_W][c];
+        }
+        wr_before = wr;
+        rc = st_solve_measure(t, stk_ldu_sum_mag(n, v[V_R]), err);
+        t->report->iterations++;
+        /* Product and two sweeps; two sums, direction, updates, residual. */
+        t->report->bytes += 3.0 * bytes_of_loop(&a) + 128.0 * (double)n;
+    }
+    return rc;
+}
+
+/* y = M^-1 p, out = A y. */
+static enum st_status precondition_and_multiply(struct st_solve *t, const double *p,
+                                                double *y, double *out,
+                                                struct st_error *err)
+{
+    const struct stk_ldu a = st_ldu_view(t->a);
+
+    stk_ldu_dilu_solve(&a, t->s->v[V_INVERSE], p, y);
+    t->report->bytes += 3.0 * bytes_of_loop(&a) + 64.0 * (double)a.n_cells;
+    return st_ldu_multiply(&t->s->exchange, t->a, y, out, err);
+}
+
+/* Second half of an iteration: omega, x and r. */
+static enum st_status stabilise(struct st_solve *t, double alpha, double *omega,
+                                struct st_error *err)
+{
+    double *const *v = t->s->v;
+    const size_t n = (size_t)t->s->addr->n_cells;
+    double ts = 0.0;
+    double tt = 0.0;
+    enum st_status rc = precondition_and_multiply(t, v[V_S], v[V_Z], v[V_T], err);
+
+    if (rc == ST_OK) {
+        rc = sum_product(t, v[V_T], v[V_T], &tt, err);
+    }
+    if (rc == ST_OK) {
+        rc = sum_product(t, v[V_T], v[V_S], &ts, err);
+    }
+    *omega = tt > 0.0 ? ts / tt : 0.0;
+    for (size_t c = 0; c < n; c++) {
+        t->x[c] += alpha * v[V_Y][c] + *omega * v[V_Z][c];
+        v[V_R][c] = v[V_S][c] - *omega * v[V_T][c];
+    }
+    return rc == ST_OK ? st_solve_measure(t, stk_ldu_sum_mag(n, v[V_R]), err) : rc;
+}
+
+/* The next direction. */
+static void direct(struct st_solve *t, double beta, double omega)
+{
+    double *const *v = t->s->v;
+
+    for (size_t c = 0; c < (size_t)t->s->addr->n_cells; c++) {
+        v[V_P][c] = v[V_R][c] + beta * (v[V_P][c] - omega * v[V_W][c]);
+    }
+}
+
+/* x and the residual after half an iteration, whose first part was enough. */
+static void stop_halfway(struct st_solve *t, double alpha)
+{
+    for (size_t c = 0; c < (size_t)t->s->addr->n_cells; c++) {
+        t->x[c] += alpha * t->s->v[V_Y][c];
+    }
+    t->report->iterations++;
+}
+
+enum st_status st_solve_bicgstab(struct st_solve *t, struct st_error *err)
+{
+    double *const *v = t->s->v;
+    const struct stk_ldu a = st_ldu_view(t->a);
+    const size_t n = a.n_cells;
+    double rr = 0.0;
+    double alpha = 0.0;
+    double omega = 0.0;
+    enum st_status rc = ST_OK;
+
+    stk_ldu_dilu(&a, v[V_INVERSE]);
+    memcpy(v[V_R0], v[V_R], n * sizeof(double));
+    while (rc == ST_OK && st_solve_goes_on(t)) {
+        const double before = rr;
+        double ry = 0.0;
+        rc = sum_product(t, v[V_R0], v[V_R], &rr, err);
+        if (rc != ST_OK || !(fabs(rr) >= NOTHING)) {
+            break;
+        }
+        if (t->report->iterations == 0) {
+            memcpy(v[V_P], v[V_R], n * sizeof(double));
+        } else if (!(fabs(omega) >= NOTHING)) {
+            break;
+        } else {
+            direct(t, rr / before * (alpha / omega), omega);
+        }
+        rc = precondition_and_multiply(t, v[V_P], v[V_Y], v[V_W], err);
+        if (rc == ST_OK) {
+            rc = sum_product(t, v[V_R0], v[V_W], &ry, err);
+        }
+        alpha = rr / ry;
+        for (size_t c = 0; c < n; c++) {
+            v[V_S][c] = v[V_R][c] - alpha * v[V_W][c];
+        }
+        if (rc == ST_OK) {
+            rc = st_solve_measure(t, stk_ldu_sum_mag(n, v[V_S]), err);
+        }
+        if (rc == ST_OK && t->control->fixed_iterations == 0 && st_solve_is_reached(t)) {
+            stop_halfway(t, alpha);
+            break;
+        }
+        if (rc == ST_OK) {
+            rc = stabilise(t, alpha, &omega, err);
+        }
+        t->report->iterations++;
+    }
+    return rc;
+}
