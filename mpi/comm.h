@@ -56,7 +56,9 @@ enum stm_tag {
     STM_TAG_WINDOW,
     STM_TAG_REPLY,
     STM_TAG_HALO,
-    STM_TAG_SETUP
+    STM_TAG_SETUP,
+    STM_TAG_STARTED,
+    STM_TAG_STOP
 };
 
 #endif

@@ -224,6 +224,11 @@ struct st_bench {
     size_t rank_divisor; /**< 0 and 1: any */
     unsigned needs;      /**< enum st_needs */
 
+    /** Everything that run() records begins with a synchronisation of its own and is timed by
+     * the ranks concerned: a late start of the section then voids none of it (METHODS 3.6: the
+     * local durations are the headline where starts are late). */
+    bool own_start;
+
     /** Local, pure. Does this step produce metric @p row? NULL: all rows. */
     bool (*applies)(const void *params, size_t row);
     /**
@@ -239,7 +244,11 @@ struct st_bench {
     enum st_status (*run)(struct st_run *run, void *state);
     /** Collective over the group, after the last repetition, untimed. */
     enum st_status (*verify)(struct st_run *run, void *state, struct st_check *check);
-    /** Local. Free what is not zero; also after a failed prepare. */
+    /**
+     * Free what is not zero; also after a failed prepare. Called on all ranks of the group alike
+     * and never after a failed MPI call, so that communicators and windows which prepare() made
+     * after an agreement may be freed; else local.
+     */
     void (*release)(void *state);
     /** Local, for tests: alter one computed value so that verify() must fail. Never NULL. */
     void (*spoil)(void *state);

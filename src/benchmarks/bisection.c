@@ -323,5 +323,6 @@ const struct st_bench st_bench_bisection = {
     ST_SIZES(struct bi_params, struct bi_state),
     .min_ranks = 2,
     .needs = ST_NEEDS_TWO_NODES,
+    .own_start = true,
     ST_STAGES(bisection),
 };

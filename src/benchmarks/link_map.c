@@ -50,8 +50,7 @@ enum {
     LM_DIRECTIONS = 2
 };
 
-/* Seed of the choice of rounds: the same at every start. */
-static const uint64_t lm_seed = 0x11cca9;
+static const uint64_t lm_seed = 0x11cca9; /* of the choice of rounds: always the same */
 
 struct lm_params {
     uint64_t message, window, trips, rounds;
@@ -696,5 +695,6 @@ const struct st_bench st_bench_link_map = {
     ST_SIZES(struct lm_params, struct lm_state),
     .min_ranks = 2,
     .needs = ST_NEEDS_TWO_NODES,
+    .own_start = true,
     ST_STAGES(link_map),
 };

@@ -281,23 +281,25 @@ double st_levels_bytes(const struct st_levels *l, const struct st_ldu_addr *addr
     return (double)l->map.map_bytes + 8.0 * n + halves + 20.0 * addr->n_interface;
 }
 
-/* @p other is the cell of the column of each face. */
-static void load_half(const struct st_solve *t, const struct st_half *half,
-                      const int32_t *other)
+/* @p scale: 1 / root by row. */
+static void load_half(const struct st_levels *l, const struct st_half *half,
+                      const double *off, const double *scale)
 {
-    const struct st_levels *l = t->s->levels;
-    const double *off = t->a->upper;
-
     for (size_t i = 0; i < l->n && !l->has_runs; i++) {
         for (int32_t k = half->start[i]; k < half->start[i + 1]; k++) {
-            half->value[k] = off[half->face[k]] / (l->root[i] * l->root[half->column[k]]);
+            half->value[k] = off[half->face[k]] * scale[i] * scale[half->column[k]];
         }
     }
-    for (size_t slot = 0; slot < STK_RUN_WIDTH && l->has_runs; slot++) {
-        for (size_t i = 0; i < l->n; i++) {
-            const int32_t f = half->slot_face[slot * l->n + i];
-            half->slot_value[slot * l->n + i] =
-                f < 0 ? 0.0 : off[f] / (l->root[i] * l->root[l->row_of[other[f]]]);
+    for (size_t k = 0; k < half->n_runs; k++) {
+        const struct stk_run run = half->runs[k];
+        for (size_t slot = 0; slot < STK_RUN_WIDTH; slot++) {
+            const size_t at = slot * l->n + (size_t)run.row;
+            for (int32_t i = 0; i < run.n; i++) {
+                const int32_t f = half->slot_face[at + (size_t)i];
+                half->slot_value[at + (size_t)i] =
+                    f < 0 ? 0.0
+                          : off[f] * scale[run.row + i] * scale[run.column[slot] + i];
+            }
         }
     }
 }
@@ -307,17 +309,19 @@ void st_levels_load(struct st_solve *t)
     struct st_levels *l = t->s->levels;
     const struct stk_ldu a = st_ldu_view(t->a);
     double *inverse = t->s->v[0];
+    double *scale = l->w; /* until the solve starts */
 
     stk_ldu_dilu(&a, inverse);
     for (size_t i = 0; i < l->n; i++) {
         const int32_t c = l->cell_of[i];
-        l->root[i] = sqrt(1.0 / inverse[c]);
+        scale[i] = sqrt(inverse[c]);
+        l->root[i] = 1.0 / scale[i];
         l->rest[i] = a.diag[c] * inverse[c] - 1.0;
         l->x[i] = t->x[c] * l->root[i];
-        l->t[i] = t->s->v[1][c] / l->root[i];
+        l->t[i] = t->s->v[1][c] * scale[i];
     }
-    load_half(t, &l->lower, t->a->addr->owner);
-    load_half(t, &l->upper, t->a->addr->neighbour);
+    load_half(l, &l->lower, a.upper, scale);
+    load_half(l, &l->upper, a.upper, scale);
     /* Also against what a failed solve may have left: 0 times NaN is NaN. */
     memset(l->v, 0, l->n * sizeof(double));
     memset(l->w, 0, l->n * sizeof(double));

@@ -348,10 +348,10 @@ static enum st_status finish(struct st_active *a, enum st_status measured)
 }
 
 /* Release exactly once; then what belongs to the harness. Local, but for the communicator. */
-static void tear_down(struct st_active *a)
+static void tear_down(struct st_active *a, bool mpi_works)
 {
     st_doing(a->where, ST_DOING_RELEASE);
-    if (a->is_prepared) {
+    if (a->is_prepared && mpi_works) { /* it may free what the ranks share */
         a->run.bench->release(a->state);
     }
     st_free(a->state);
@@ -374,7 +374,7 @@ enum st_status st_active_run(struct st_active *a)
             rc = finish(a, rc);
         }
     }
-    tear_down(a);
+    tear_down(a, rc != ST_ERR_MPI);
     if (rc == ST_ERR_MPI) {
         return rc;
     }

@@ -219,7 +219,7 @@ static void form_row(struct st_active *a, size_t row, size_t first, double wall_
         const size_t at = s * b->n + k;
         const bool late = b->group[BATCH_LATE * size + at] > 0.0;
         if (metric->origin == ST_GIVEN) {
-            st_recorder_settle(&a->rec, row, first + k, late);
+            st_recorder_settle(&a->rec, row, first + k, late && !a->run.bench->own_start);
             continue;
         }
         const struct st_span span = span_of(a, metric->place, at);

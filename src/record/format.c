@@ -351,8 +351,7 @@ const struct st_table *const st_tables[] = {
     &st_table_facts,     &st_table_ranks,     &st_table_topology,   &st_table_step,
     &st_table_sections,  &st_table_phases,    &st_table_parameters, &st_table_layout,
     &st_table_metrics,   &st_table_places,    &st_table_samples,    &st_table_summary,
-    &st_table_criteria,  &st_table_judgement, &st_table_verdicts,
-    &st_table_launches,
+    &st_table_criteria,  &st_table_judgement, &st_table_verdicts,   &st_table_launches,
 };
 const size_t st_n_tables = ST_COUNT(st_tables);
 

@@ -49,6 +49,10 @@ void stopped_solves_fail_the_verification(void **unused);
 void failing_allocations_fail_everywhere(void **unused);
 void memory_is_as_predicted(void **unused);
 
+/* test_krylov_methods.c */
+void krylov_methods_agree(void **unused);
+void bicgstab_solves_what_cg_refuses(void **unused);
+
 /* tests/spmv/write_products.c */
 extern const char *write_folder;
 void write_real_matrices(void **unused);

@@ -76,6 +76,7 @@ static const struct tiny tiny[] = {
     {"halo", "n=1;neighbours=full"},
     {"link_map", "message=1000B;window=2;trips=2"},
     {"bisection", "message=1000B;window=2;random_cuts=2"},
+    {"congestion", "message=100B;ring_message=1KiB;rings=2;steps=3"},
     {"collectives", "size=4KiB"},
     {"collectives", "operations=barrier"},
     {"noise", "samples=20;quantum=5us;watch=1ms;settle=0s"},
@@ -112,35 +113,38 @@ struct bed {
     enum st_status planned;
 };
 
-/* The ranks as up to two nodes, the first half and the rest. */
+/* The ranks as up to three nodes, block by block. */
 static void bed_place(struct bed *b)
 {
     const size_t n_ranks = (size_t)world.n_ranks;
-    const size_t first = n_ranks < 2 ? n_ranks : n_ranks / 2;
+    const size_t n_nodes = n_ranks < 3 ? n_ranks : 3;
     const size_t rank = (size_t)world.rank;
+    size_t n_on[3] = {0, 0, 0};
+    size_t local = 0;
 
     for (size_t r = 0; r < n_ranks; r++) {
-        b->node_of[r] = r < first ? 0 : 1;
+        b->node_of[r] = r * n_nodes / n_ranks;
+        local = r == rank ? n_on[b->node_of[r]] : local;
+        n_on[b->node_of[r]]++;
     }
-    b->place =
-        (struct st_place_info){.node = b->node_of[rank],
-                               .n_nodes = n_ranks < 2 ? 1 : 2,
-                               .local_rank = rank < first ? rank : rank - first,
-                               .n_local_ranks = rank < first ? first : n_ranks - first,
-                               .node_of = b->node_of,
-                               .n_threads = N_THREADS,
-                               .llc_bytes = 1 << 20,
-                               .memory_bytes = (uint64_t)1 << 30};
-    b->shape =
-        (struct st_shape){.n_groups = 1,
-                          .n_nodes = b->place.n_nodes,
-                          .n_ranks = n_ranks,
-                          .max_ranks_per_node = n_ranks - (n_ranks < 2 ? 0 : first),
-                          .min_ranks_per_node = first,
-                          .max_threads = N_THREADS,
-                          .n_threads = n_ranks * N_THREADS,
-                          .llc_bytes = 1 << 20,
-                          .memory_bytes = (uint64_t)1 << 34};
+    const size_t most = (n_ranks + n_nodes - 1) / n_nodes;
+    b->place = (struct st_place_info){.node = b->node_of[rank],
+                                      .n_nodes = n_nodes,
+                                      .local_rank = local,
+                                      .n_local_ranks = n_on[b->node_of[rank]],
+                                      .node_of = b->node_of,
+                                      .n_threads = N_THREADS,
+                                      .llc_bytes = 1 << 20,
+                                      .memory_bytes = (uint64_t)1 << 30};
+    b->shape = (struct st_shape){.n_groups = 1,
+                                 .n_nodes = b->place.n_nodes,
+                                 .n_ranks = n_ranks,
+                                 .max_ranks_per_node = most,
+                                 .min_ranks_per_node = n_ranks / n_nodes,
+                                 .max_threads = N_THREADS,
+                                 .n_threads = n_ranks * N_THREADS,
+                                 .llc_bytes = 1 << 20,
+                                 .memory_bytes = (uint64_t)1 << 34};
     omp_set_num_threads(N_THREADS);
 }
 

@@ -354,6 +354,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(solver_finds_the_known_solution),
         cmocka_unit_test(solver_gives_up_where_told),
         cmocka_unit_test(solver_refuses_other_matrices),
+        cmocka_unit_test(krylov_methods_agree),
+        cmocka_unit_test(bicgstab_solves_what_cg_refuses),
         cmocka_unit_test(benchmark_on_a_file),
         cmocka_unit_test(overflow_fails_the_verification),
         cmocka_unit_test(stopped_solves_fail_the_verification),

@@ -52,14 +52,14 @@ def compare_products(matrices, n_ranks, folder):
     n_bad = 0
     for name, matrix in matrices.items():
         want = matrix @ random_unit(SEED_X, matrix.shape[1])
-        for overlap in (0, 1):
-            got = numpy.loadtxt(os.path.join(folder, f"{name}.overlap{overlap}.y"))
+        for storage in ("overlap0", "overlap1", "sell0", "sell1"):
+            got = numpy.loadtxt(os.path.join(folder, f"{name}.{storage}.y"))
             worst = numpy.inf
             if got.shape == want.shape:
                 worst = numpy.max(numpy.abs(got - want)) / numpy.max(numpy.abs(want))
             good = bool(worst <= TOLERANCE)
             n_bad += 0 if good else 1
-            print(f"y {name} ranks={n_ranks} overlap={overlap} deviation={worst:.2e}"
+            print(f"y {name} ranks={n_ranks} {storage} deviation={worst:.2e}"
                   f"{'' if good else '  WRONG'}")
     return n_bad
 

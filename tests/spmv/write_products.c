@@ -60,6 +60,12 @@ void write_real_matrices(void **unused)
             (void)snprintf(path, sizeof path, "%s/%s.overlap%d.y", write_folder,
                            files[f].name, overlap);
             write_vector(path, m, y);
+            st_assert_all(&world, st_matrix_use_sell(m, 8, 32, &err) == ST_OK);
+            st_assert_all(&world, multiply(m, overlap == 1, y, &err) == ST_OK);
+            (void)snprintf(path, sizeof path, "%s/%s.sell%d.y", write_folder,
+                           files[f].name, overlap);
+            write_vector(path, m, y);
+            st_matrix_use_csr(m);
             for (int jacobi = 0; files[f].is_definite && jacobi < 2; jacobi++) {
                 const struct st_cg_options options = {1e-10, 10000, overlap == 1};
                 double residual = 0.0;
