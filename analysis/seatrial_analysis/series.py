@@ -57,11 +57,17 @@ def of_launches(launches):
         sizes = {s.n_active_ranks for s in steps}
         if len(sizes) < 2:
             continue
-        for metric in steps[0].metrics():
-            if metric.place_kind == "job" and metric.better != "neither" and metric.unit in ("s", "flop s-1", "s-1",
-                                                                                            "byte s-1"):
-                found.append(_series(name, benchmark, metric, steps))
+        found.extend(_series(name, benchmark, metric, steps) for metric in _headlines(steps))
     return found
+
+
+def _headlines(steps):
+    """What a scaling study is about: the time of the work or its rate, not that of every part."""
+    metrics = [m for m in steps[0].metrics() if m.place_kind == "job" and m.better != "neither"]
+    names = {m.name for m in metrics}
+    chosen = [m for m in metrics if m.name in ("step_time", "rate", "rating") or m.name.endswith("_iteration_time")
+              or (m.name == "time" and "step_time" not in names)]
+    return [m for m in chosen if all(statistics.estimate(_samples(s, m.name)).median > 0 for s in steps)]
 
 
 def _fixed(step):
@@ -94,7 +100,7 @@ def _point(name, size, steps):
                          {"placement not proved" for s in steps if not s.placement_proved} |
                          {"fake nodes" for s in steps if s.launch.fake_nodes}))
     return Point(size, first.n_active_nodes, first.n_threads, statistics.estimate(values), len(steps),
-                 _resource(first), steps, pop=_pop(first), marks=marks)
+                 _resource(first), steps, pop=_pop(first, name), marks=marks)
 
 
 def _resource(step):
@@ -107,20 +113,19 @@ def _resource(step):
     return f"{where}, {per_rank:g} threads per rank{', SMT' if shared else ''}"
 
 
-def _pop(step):
-    """From the split that solvers record per rank: compute, halo and reduction fractions."""
-    compute = step.metric("compute_time") or step.metric("compute")
-    if compute is None or compute.place_kind != "rank":
+def _pop(step, name):
+    """The POP efficiencies as the solver formed them, or from its shares of waiting by rank."""
+    start = name[:-len("iteration_time")] if name.endswith("_iteration_time") else ""
+    balance, communication = (step.metric(start + n) for n in ("load_balance", "communication_efficiency"))
+    if balance is not None and communication is not None and balance.place_kind == "job":
+        a, b = balance.value(), communication.value()
+        return scaling.Pop(a, b, a * b) if math.isfinite(a) and math.isfinite(b) else None
+    waiting = [m.summary("median") for m in (step.metric(n) for n in ("halo_fraction", "reduction_fraction",
+                                                                      "allreduce_fraction"))
+               if m is not None and m.place_kind == "rank"]
+    if not waiting or not len(waiting[0]) or not numpy.all(numpy.isfinite(waiting)):
         return None
-    useful = compute.summary("median")
-    total = sum(step.metric(n).summary("median") for n in (compute.name, *_others(step, compute.name)))
-    return scaling.pop(useful, float(numpy.max(total))) if len(useful) and numpy.all(numpy.isfinite(total)) else None
-
-
-def _others(step, compute):
-    suffix = "_time" if compute.endswith("_time") else ""
-    return [n for n in (f"halo{suffix}", f"halo_wait{suffix}", f"reduction{suffix}", f"reduce{suffix}")
-            if step.metric(n) is not None and step.metric(n).place_kind == "rank"]
+    return scaling.pop(1 - numpy.sum(waiting, axis=0), 1.0)
 
 
 def _compare_with_base(series):
@@ -139,7 +144,7 @@ def _compare_with_base(series):
         else:                            # a rate of weak steps: S = X(p)/X(1)
             point.speedup, share = ratio, 1 / growth
         point.efficiency = ratio * share
-        point.low, point.high = sorted((worse * share, better * share))
+        point.low, point.high = (1.0, 1.0) if point is base else sorted((worse * share, better * share))
         point.serial = scaling.karp_flatt(point.speedup, growth) if growth > 1 else math.nan
 
 

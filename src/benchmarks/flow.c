@@ -21,6 +21,7 @@
 
 static const char *const case_names[] = {"cavity", "channel", "step", "taylor_green",
                                          NULL};
+static const char *const scope_names[] = {"per_rank", "total", NULL};
 static const char *const algorithm_names[] = {"piso", "simple", NULL};
 static const char *const mode_names[] = {"faithful", "fast", NULL};
 static const char *const p_solver_names[] = {"pcg", "gamg", "pcg_gamg", NULL};
@@ -36,9 +37,11 @@ static const struct st_param params[] = {
      .default_text = "cavity",
      .choices = case_names,
      .help = "what flows; one cell along z (nz: 1) makes it 2-D"},
-    ST_PARAM_COUNT(st_flow_params, nx, "64", 1, 1e6, "cells of the whole box along x"),
-    ST_PARAM_COUNT(st_flow_params, ny, "64", 1, 1e6, "cells of the whole box along y"),
-    ST_PARAM_COUNT(st_flow_params, nz, "64", 1, 1e6, "cells of the whole box along z"),
+    ST_PARAM_COUNT(st_flow_params, nx, "64", 1, 1e6, "cells along x"),
+    ST_PARAM_COUNT(st_flow_params, ny, "64", 1, 1e6, "cells along y"),
+    ST_PARAM_COUNT(st_flow_params, nz, "64", 1, 1e6, "cells along z"),
+    ST_PARAM_CHOICE(st_flow_params, scope, scope_names, "total",
+                    "nx, ny, nz are cells of the whole box, or of each rank"),
     ST_PARAM_COUNT(
         st_flow_params, cells_per_rank, "0", 0, 1e8,
         "cells of each rank in a near-cubic box, instead of nx, ny, nz; 0: off"),
@@ -319,6 +322,7 @@ const struct st_bench st_bench_flow = {
     ST_TABLES(params, metrics),
     .params_size = sizeof(struct st_flow_params),
     .state_size = sizeof(struct st_flow_run),
+    .scaling_param = "scope",
     ST_STAGES(flow),
     .applies = flow_applies,
 };

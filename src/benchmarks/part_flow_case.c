@@ -26,21 +26,28 @@ struct st_mesh_box st_case_box(enum st_flow_case which, const uint64_t n[3])
     return box;
 }
 
+void st_case_grown(size_t n_ranks, uint64_t n[3])
+{
+    const bool is_flat = n[2] == 1;
+    const int64_t wide = (int64_t)1 << 15; /* far more cells than ranks along an axis */
+    const struct st_mesh_box cube = {.n = {wide, wide, is_flat ? 1 : wide}};
+    const struct st_mesh_blocks blocks = st_mesh_blocks_of(&cube, (int)n_ranks);
+
+    for (int axis = 0; axis < (is_flat ? 2 : 3); axis++) {
+        n[axis] *= (uint64_t)blocks.ranks[axis];
+    }
+}
+
 void st_case_cells(uint64_t cells_per_rank, bool is_flat, size_t n_ranks, uint64_t n[3])
 {
     const double root =
         is_flat ? sqrt((double)cells_per_rank) : cbrt((double)cells_per_rank);
     const uint64_t edge = root < 2.0 ? 2 : (uint64_t)llround(root);
-    const int64_t wide = (int64_t)1 << 15; /* far more cells than ranks along an axis */
-    const struct st_mesh_box cube = {.n = {wide, wide, is_flat ? 1 : wide}};
-    const struct st_mesh_blocks blocks = st_mesh_blocks_of(&cube, (int)n_ranks);
 
-    for (int axis = 0; axis < 3; axis++) {
-        n[axis] = edge * (uint64_t)blocks.ranks[axis];
-    }
-    if (is_flat) {
-        n[2] = 1;
-    }
+    n[0] = edge;
+    n[1] = edge;
+    n[2] = is_flat ? 1 : edge;
+    st_case_grown(n_ranks, n);
 }
 
 const char *st_case_conditions(enum st_flow_case which, bool is_flat)

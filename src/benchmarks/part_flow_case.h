@@ -21,6 +21,11 @@ enum st_flow_case {
 
 /** The box of a case with nx, ny, nz cells; not of ST_CASE_MESH. Local. */
 struct st_mesh_box st_case_box(enum st_flow_case which, const uint64_t n[3]);
+/**
+ * The box of @p n cells on each of @p n_ranks: @p n times the process grid of a cube. Local.
+ * @param n in: cells of a rank; out: of the whole box
+ */
+void st_case_grown(size_t n_ranks, uint64_t n[3]);
 /** Near-cubic box with @p cells_per_rank on each of @p n_ranks, all shares equal. Local. */
 void st_case_cells(uint64_t cells_per_rank, bool is_flat, size_t n_ranks, uint64_t n[3]);
 /** Its boundary conditions as text, borrowed. */

@@ -30,6 +30,8 @@ static void cells_of(const struct st_flow_params *p, size_t n_ranks, uint64_t n[
     n[2] = p->nz;
     if (p->cells_per_rank > 0) {
         st_case_cells(p->cells_per_rank, is_flat(p), n_ranks, n);
+    } else if (p->scope == 0) {
+        st_case_grown(n_ranks, n);
     }
 }
 

@@ -12,6 +12,7 @@
 struct st_flow_params {
     uint32_t which; /**< enum st_flow_case */
     uint64_t nx, ny, nz, cells_per_rank;
+    uint32_t scope; /**< 0: nx ny nz is each rank's share; 1: the whole box */
     char boundary[ST_TEXT_PARAM_SIZE];
     uint32_t algorithm; /**< enum st_flow_algorithm */
     uint32_t mode;      /**< 1: fast */
