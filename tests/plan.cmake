@@ -31,7 +31,7 @@ if(ST_FUZZ_WORKS)
   list(TRANSFORM YAML_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE fuzz_includes)
   add_custom_command(OUTPUT ${fuzz_config}
     COMMAND ${ST_FUZZ_CLANG} ${fuzz_flags} -I${PROJECT_SOURCE_DIR} ${fuzz_includes}
-            ${fuzz_sources} -o ${fuzz_config} ${YAML_LINK_LIBRARIES} -lm
+            ${fuzz_sources} -o ${fuzz_config} ${YAML_LINK_LIBRARIES} -lz -lm
     DEPENDS ${fuzz_sources} ${fuzz_headers}
     COMMENT "Building the fuzz target of the config reader" VERBATIM)
   add_custom_target(fuzz_config_target ALL DEPENDS ${fuzz_config})

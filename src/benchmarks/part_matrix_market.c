@@ -7,6 +7,7 @@
  */
 #include "src/benchmarks/part_matrix_market.h"
 
+#include "src/base/input.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
 
@@ -70,8 +71,10 @@ static enum st_status read_line(struct st_mm *mm, bool *at_end, struct st_error 
         }
     }
     if (ferror(mm->stream)) {
-        return st_fail(err, ST_ERR_STEP, "%s: cannot be read: %s", mm->name,
-                       strerror(errno));
+        return st_fail(err, ST_ERR_STEP, "%s:%" PRIu64 ": cannot be read on: %s",
+                       mm->name, mm->line_number,
+                       errno == EILSEQ ? "the compressed file is damaged or cut short"
+                                       : strerror(errno));
     }
     if (n > 0 && mm->line[n - 1] == '\r') {
         n--;
@@ -344,10 +347,10 @@ enum st_status st_mm_open_stream(FILE *stream, const char *name, struct st_mm **
 
 enum st_status st_mm_open(const char *path, struct st_mm **out, struct st_error *err)
 {
-    FILE *stream = fopen(path, "r");
+    FILE *stream = st_input_open(path, err);
 
     if (stream == NULL) {
-        return st_fail(err, ST_ERR_STEP, "matrix file %s: %s", path, strerror(errno));
+        return st_prefix(err, "matrix file: ");
     }
     return st_mm_open_stream(stream, path, out, err);
 }

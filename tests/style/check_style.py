@@ -24,10 +24,9 @@ MAY_INCLUDE = {
     "src/record": ("src/base", "src/stats", "src/plan", "src/machine", "src/measure"),
     "src/judge": ("src/base", "src/stats", "src/plan", "src/record"),
     "src/show": ("src/base", "src/plan", "src/record", "src/judge"),
-    "src/graph": ("src/base", "mpi"),
-    "src/mesh": ("src/base", "mpi", "src/graph"),
-    "src/flow": ("src/base", "kernels", "mpi", "src/graph", "src/mesh"),
-    "src/benchmarks": ("src/base", "src/stats", "kernels", "mpi", "src/graph", "src/mesh", "src/flow", "src/machine",
+    "src/mesh": ("src/base", "mpi"),
+    "src/flow": ("src/base", "kernels", "mpi", "src/mesh"),
+    "src/benchmarks": ("src/base", "src/stats", "kernels", "mpi", "src/mesh", "src/flow", "src/machine",
                        "src/measure"),
 }
 LIBRARIES = {  # header pattern -> folders that may use it directly
@@ -36,7 +35,6 @@ LIBRARIES = {  # header pattern -> folders that may use it directly
     r"<hdf5|<H5": ("src/record",),
     r"<yaml\.h>": ("src/plan",),
     r"<zlib\.h>": ("src/base",),
-    r"<(pt)?scotch\.h>": ("src/graph",),
     r"<omp\.h>": ("kernels", "src/machine", "src/benchmarks"),
 }
 BANNED = re.compile(r"\b(sprintf|vsprintf|strcpy|strcat|strtok|atoi|atol|atof|rand|srand|gets|alloca)\s*\(")
