@@ -1,6 +1,7 @@
 #ifndef ST_KERNELS_SPLITMIX_H
 #define ST_KERNELS_SPLITMIX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -26,6 +27,24 @@ static inline uint64_t stk_random_u64(uint64_t seed, uint64_t i)
 static inline double stk_random_unit(uint64_t seed, uint64_t i)
 {
     return (double)(stk_random_u64(seed, i) >> 11) * 0x1.0p-53;
+}
+
+/**
+ * 0 … n-1 with the first @p k in random order, equal for equal seeds (Fisher and Yates, from
+ * the front): all choices of k of n in all orders are equally likely.
+ * @param order [n] out
+ */
+static inline void stk_random_order(uint64_t seed, size_t n, size_t k, size_t *order)
+{
+    for (size_t i = 0; i < n; i++) {
+        order[i] = i;
+    }
+    for (size_t i = 0; i < k && i < n; i++) {
+        const size_t other = i + (size_t)(stk_random_u64(seed, i) % (n - i));
+        const size_t kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
 }
 
 #endif

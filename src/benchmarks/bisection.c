@@ -103,19 +103,9 @@ static enum st_status bisection_plan(const void *parameters, const struct st_sha
 /* The nodes in the order in which a cut sees them; its halves are the first and second half. */
 static void bi_order(size_t n, size_t cut, size_t *order)
 {
-    for (size_t i = 0; i < n; i++) {
-        order[i] = i;
-    }
-    if (cut == BI_EVEN_ODD) {
-        for (size_t i = 0; i < n; i++) {
-            order[i] = i < (n + 1) / 2 ? 2 * i : 2 * (i - (n + 1) / 2) + 1;
-        }
-    }
-    for (size_t i = 0; cut >= BI_FIXED_CUTS && i < n; i++) { /* Fisher-Yates */
-        const size_t k = i + (size_t)(stk_random_u64(bi_seed + cut, i) % (n - i));
-        const size_t kept = order[i];
-        order[i] = order[k];
-        order[k] = kept;
+    stk_random_order(bi_seed + cut, n, cut >= BI_FIXED_CUTS ? n : 0, order);
+    for (size_t i = 0; cut == BI_EVEN_ODD && i < n; i++) {
+        order[i] = i < (n + 1) / 2 ? 2 * i : 2 * (i - (n + 1) / 2) + 1;
     }
 }
 

@@ -68,7 +68,7 @@ struct cg_state {
     char *send, *recv;
     size_t buffer_bytes;
     MPI_Request *requests;
-    int *ring,
+    size_t *ring,
         *place;       /* [n victims] rank at each place of the ring, place of each rank */
     size_t n_samples; /* of one test and phase, this rank's */
     double *samples, *all;
@@ -169,9 +169,10 @@ static enum st_status congestion_plan(const void *parameters,
     const uint64_t n_ranks = shape->n_ranks;
     const uint64_t load = n_ranks * p->message;
     const uint64_t ring = (uint64_t)CG_OUTSTANDING * p->ring_message;
-    need->bytes_per_rank = 2 * (load > ring ? load : ring) +
-                           n_ranks * (2 * sizeof(int) + sizeof(MPI_Request)) +
-                           (n_ranks + 1) * p->rings * p->steps * sizeof(double);
+    need->bytes_per_rank =
+        2 * (load > ring ? load : ring) +
+        n_ranks * (2 * sizeof(size_t) + sizeof(int) + sizeof(MPI_Request)) +
+        (n_ranks + 1) * p->rings * p->steps * sizeof(double);
     need->seconds_per_repetition =
         2.0 * (double)(p->rings * p->steps) * (1e-4 + (double)ring / 1e9);
     (void)snprintf(need->notes, sizeof need->notes, "%zu of %zu nodes are victims%s",
@@ -194,14 +195,8 @@ static enum st_status cg_roles(struct st_run *run, struct cg_state *s, size_t *p
         st_free(role);
         return ST_ERR_MEMORY;
     }
+    stk_random_order(cg_node_seed, n, n, order);
     for (size_t i = 0; i < n; i++) {
-        order[i] = i;
-    }
-    for (size_t i = 0; i < n; i++) { /* Fisher-Yates */
-        const size_t k = i + (size_t)(stk_random_u64(cg_node_seed, i) % (n - i));
-        const size_t kept = order[i];
-        order[i] = order[k];
-        order[k] = kept;
         role[order[i]] = i;
     }
     *position = role[run->place->node];
@@ -315,25 +310,19 @@ static void cg_make_ring(struct cg_state *s, size_t number)
 {
     const size_t n = (size_t)s->victims.n_ranks;
 
+    stk_random_order(cg_ring_seed + number, n, n, s->ring);
     for (size_t i = 0; i < n; i++) {
-        s->ring[i] = (int)i;
-    }
-    for (size_t i = 0; i < n; i++) { /* Fisher-Yates */
-        const size_t k = i + (size_t)(stk_random_u64(cg_ring_seed + number, i) % (n - i));
-        const int kept = s->ring[i];
-        s->ring[i] = s->ring[k];
-        s->ring[k] = kept;
-        s->place[s->ring[i]] = (int)i;
+        s->place[s->ring[i]] = i;
     }
 }
 
 static void cg_neighbours(const struct cg_state *s, int *left, int *right)
 {
-    const int n = s->victims.n_ranks;
-    const int at = s->place[s->victims.rank];
+    const size_t n = (size_t)s->victims.n_ranks;
+    const size_t at = s->place[s->victims.rank];
 
-    *left = s->ring[(at + n - 1) % n];
-    *right = s->ring[(at + 1) % n];
+    *left = (int)s->ring[(at + n - 1) % n];
+    *right = (int)s->ring[(at + 1) % n];
 }
 
 /* Four small messages: both ways with both neighbours. */

@@ -106,7 +106,6 @@ enum {
     M_HALO,
     M_REDUCE,
     M_SETUP,
-    M_PARTITION,
     M_CUT,
     M_IMBALANCE,
     M_MEMORY,
@@ -157,8 +156,6 @@ static const struct st_metric metrics[] = {
          "included"},
     [M_SETUP] = {"setup_time", "s", ST_LOWER, ST_JOB, ST_GIVEN, 0,
                  "mesh, addressing, fields and solvers, the slowest rank"},
-    [M_PARTITION] = {"partition_time", "s", ST_LOWER, ST_JOB, ST_GIVEN, 0,
-                     "of it: deciding which rank gets which cells"},
     [M_CUT] = {"cut_faces", "1", ST_LOWER, ST_JOB, ST_GIVEN, 0,
                "faces between cells of two ranks"},
     [M_IMBALANCE] = {"cells_imbalance", "1", ST_LOWER, ST_JOB, ST_GIVEN, 0,
@@ -250,7 +247,6 @@ static void record_job(struct st_run *run, const struct st_flow_run *s, double e
     st_record(run->rec, M_ROOF, 0,
               bytes * run->comm.n_ranks / elapsed_s / s->triad_bytes_per_s);
     st_record(run->rec, M_SETUP, 0, s->setup_s);
-    st_record(run->rec, M_PARTITION, 0, s->partition_s);
     st_record(run->rec, M_CUT, 0, (double)s->mesh->cut_faces);
     st_record(run->rec, M_IMBALANCE, 0, s->imbalance);
     st_record(run->rec, M_MEMORY, 0, s->bytes_per_cell);

@@ -159,15 +159,7 @@ static enum st_status link_map_plan(const void *parameters, const struct st_shap
 /* The rounds in use: all, or some in a random order that is the same everywhere. */
 static void lm_choose_rounds(struct lm_state *s, size_t all, size_t *order)
 {
-    for (size_t i = 0; i < all; i++) {
-        order[i] = i;
-    }
-    for (size_t i = 0; s->n_rounds < all && i < s->n_rounds; i++) { /* Fisher-Yates */
-        const size_t k = i + (size_t)(stk_random_u64(lm_seed, i) % (all - i));
-        const size_t kept = order[i];
-        order[i] = order[k];
-        order[k] = kept;
-    }
+    stk_random_order(lm_seed, all, s->n_rounds < all ? s->n_rounds : 0, order);
     (void)memcpy(s->round, order, s->n_rounds * sizeof *order);
 }
 

@@ -63,8 +63,6 @@ const char *st_case_conditions(enum st_flow_case which, bool is_flat)
                        : "xMin: parabola 0.5 1 1; xMax: pressure 0; y*: wall";
     case ST_CASE_TAYLOR_GREEN:
         return is_flat ? "z*: empty" : "";
-    case ST_CASE_MESH:
-        break;
     }
     return "";
 }

@@ -15,11 +15,10 @@ enum st_flow_case {
     ST_CASE_CAVITY, /**< unit width, lid y = max moving along x */
     ST_CASE_CHANNEL, /**< periodic along x (and z if 3-D), unit height, force 2 nu: mean 1/6 */
     ST_CASE_STEP, /**< unit height, inlet above y = 1/2 at x = 0, mean velocity there 1 */
-    ST_CASE_TAYLOR_GREEN, /**< unit square, periodic, vortices that decay */
-    ST_CASE_MESH          /**< the user's own mesh */
+    ST_CASE_TAYLOR_GREEN /**< unit square, periodic, vortices that decay */
 };
 
-/** The box of a case with nx, ny, nz cells; not of ST_CASE_MESH. Local. */
+/** The box of a case with nx, ny, nz cells. Local. */
 struct st_mesh_box st_case_box(enum st_flow_case which, const uint64_t n[3]);
 /**
  * The box of @p n cells on each of @p n_ranks: @p n times the process grid of a cube. Local.

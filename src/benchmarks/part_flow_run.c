@@ -167,16 +167,15 @@ static enum st_status share_numbers(struct st_run *run, struct st_flow_run *s)
 {
     const double n_cells = s->mesh->n_cells;
     const double bytes = bytes_of(s);
-    double most[3] = {s->setup_s, s->mesh->setup_s[1], n_cells};
+    double most[2] = {s->setup_s, n_cells};
     double sums[2] = {bytes, n_cells};
-    enum st_status rc = st_fv_max(s->fv, 3, most, &run->err);
+    enum st_status rc = st_fv_max(s->fv, 2, most, &run->err);
 
     if (rc == ST_OK) {
         rc = st_fv_sum(s->fv, 2, sums, &run->err);
     }
     s->setup_s = most[0];
-    s->partition_s = most[1];
-    s->imbalance = most[2] * run->comm.n_ranks / sums[1];
+    s->imbalance = most[1] * run->comm.n_ranks / sums[1];
     s->bytes_per_cell = sums[0] / sums[1];
     return rc;
 }

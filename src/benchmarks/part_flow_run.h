@@ -36,7 +36,7 @@ struct st_flow_run {
     bool has_print, same_bits; /**< a repetition was done; all gave the same bits */
     uint64_t print;            /**< of the first repetition's velocities, this rank */
     double continuity;
-    double setup_s, partition_s, imbalance, bytes_per_cell;
+    double setup_s, imbalance, bytes_per_cell;
     double triad_bytes_per_s; /**< all ranks together */
 };
 

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* The largest count of cells along one direction: products of two stay far inside 64 bits. */
 static const int64_t MOST_CELLS = 1000000;
@@ -409,19 +408,10 @@ static void build(struct plan *p)
     }
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 enum st_status st_mesh_box_create(const struct stm_comm *comm,
                                   const struct st_mesh_box *box, struct st_mesh **out,
                                   struct st_error *err)
 {
-    const double start_s = seconds_now();
     enum st_status rc = st_mesh_box_check(box, comm->n_ranks, err);
 
     if (rc != ST_OK) {
@@ -431,7 +421,6 @@ enum st_status st_mesh_box_create(const struct stm_comm *comm,
     rc = allocate(&p, comm, err);
     if (rc == ST_OK) {
         build(&p);
-        p.mesh->setup_s[0] = seconds_now() - start_s;
     }
     st_free(p.halo);
     rc = stm_agree(comm, rc, err);

@@ -62,8 +62,7 @@ struct st_mesh {
     int64_t *cell_global; /**< [n_cells] number of each cell in the whole mesh */
     int64_t n_cells_global, n_internal_global; /**< of the whole mesh */
     int64_t cut_faces; /**< faces shared by two ranks, whole mesh */
-    int32_t bandwidth; /**< max |owner - neighbour| after renumbering, this rank */
-    double setup_s[4]; /**< this rank: reading, partition, distribution, renumbering */
+    int32_t bandwidth; /**< max |owner - neighbour| on this rank */
 };
 
 /** Free everything; accepts NULL and half-built meshes. Local. */

@@ -45,6 +45,34 @@ static void index_equals_sequence(void **unused)
 }
 
 /* Mean 1/2 with standard error 1/sqrt(12 n) = 0.0009 for n = 1e5; 5 of these allowed. */
+/* Every choice of 2 of 4, in both orders, about equally often: 12 of them in 6000 seeds. */
+static void orders_are_permutations_and_fair(void **unused)
+{
+    size_t times[4][4] = {{0}};
+
+    (void)unused;
+    for (uint64_t seed = 0; seed < 6000; seed++) {
+        size_t order[4];
+        size_t seen = 0;
+        stk_random_order(seed * 7919, 4, 2, order);
+        for (size_t i = 0; i < 4; i++) {
+            assert_true(order[i] < 4);
+            seen |= (size_t)1 << order[i];
+        }
+        assert_int_equal(seen, 15);
+        times[order[0]][order[1]]++;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t j = 0; j < 4; j++) { /* 500 +- 5 standard deviations */
+            assert_true(i == j ? times[i][j] == 0
+                               : times[i][j] > 393 && times[i][j] < 607);
+        }
+    }
+    size_t all[3];
+    stk_random_order(1, 3, 0, all);
+    assert_true(all[0] == 0 && all[1] == 1 && all[2] == 2);
+}
+
 static void unit_values_lie_in_0_1(void **unused)
 {
     double sum = 0.0;
@@ -65,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_of_methods),
         cmocka_unit_test(index_equals_sequence),
+        cmocka_unit_test(orders_are_permutations_and_fair),
         cmocka_unit_test(unit_values_lie_in_0_1),
     };
 
