@@ -243,9 +243,10 @@ static enum st_status check_entry(struct entry *entry, const struct st_registry 
     enum st_status rc =
         st_read_map(entry->map, "a step", st_n_entry_keys, st_entry_keys, entry->err);
 
-    if (rc == ST_OK) {
-        rc = read_benchmark(entry, registry);
+    if (rc != ST_OK) {
+        return rc; /* it may be a list, which has no keys */
     }
+    rc = read_benchmark(entry, registry);
     if (rc == ST_OK) {
         (void)st_copy(entry->name, sizeof entry->name, entry->bench->name);
         value = st_map_get(entry->map, "name");

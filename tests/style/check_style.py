@@ -148,7 +148,7 @@ def main():
     run_tool(["clang-format", "--dry-run", "-Werror", "--style=file"], sources, "formatting of C")
     scripts = [p for p in [ROOT / "quickstart.sh", ROOT / ".ci/run"] if p.exists()]
     scripts += sorted((ROOT / "tests").rglob("*.sh")) + sorted((ROOT / "slurm").rglob("*.s*"))
-    run_tool(["shellcheck"], scripts, "shell scripts")
+    run_tool(["shellcheck", "-x", "-P", str(ROOT)], scripts, "shell scripts")
     print("\n".join(findings) or f"{len(sources)} C files: nothing to say")
     return 1 if findings else 0
 

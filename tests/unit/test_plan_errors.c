@@ -149,6 +149,8 @@ static const struct {
     {"peaks: {^my memory: 1GB/s}\nsteps: [{benchmark: pairs}]\n", "name of a peak: found 'my memory'; allowed: at most 63 letters, digits, _ and -"},
     {"peaks: {p0: 1s, p1: 1s, p2: 1s, p3: 1s, p4: 1s, p5: 1s, p6: 1s, p7: 1s, p8: 1s, p9: 1s, p10: 1s, p11: 1s, p12: 1s, p13: 1s, p14: 1s, p15: 1s, ^q: 1s}\nsteps: [{benchmark: pairs}]\n", "peaks: more than 16"},
     {"steps:\n- ^pairs\n", "a step: found 'pairs'; a map (key: value) is needed"},
+    {"steps:\n- ^[benchmark, pairs]\n", "a step: found a list; a map (key: value) is needed"},
+    {"steps:\n- ^- benchmark: pairs\n", "a step: found a list; a map (key: value) is needed"},
     {"steps:\n- ^name: x\n", "a step without 'benchmark'; `seatrial list` shows them"},
     {"steps:\n- benchmark: ^pears\n", "unknown benchmark 'pears'; allowed: stream, pairs, solve"},
     {"steps:\n- benchmark: ^xyz\n", "unknown benchmark 'xyz'; allowed: stream, pairs, solve"},
