@@ -150,6 +150,31 @@ static void all_kinds_solve(void **unused)
     }
 }
 
+/* Rows long enough for runs on both ranks (kernels/ldu.h), the other rank beside them: the same
+ * iterates as the face loops. On more ranks these boxes have no runs. */
+static void runs_meet_other_ranks(void **unused)
+{
+    const struct st_solver_control control = {.fixed_iterations = 5};
+
+    (void)unused;
+    if (world.n_ranks > 2) {
+        return;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        struct problem p;
+        bool is_same = true;
+        open_problem(&p, 20, true);
+        (void)run(&p, kinds[i].kind, false, &control);
+        memcpy(p.want, p.x, p.fv->k.n_cells * sizeof(double));
+        (void)run(&p, kinds[i].kind, true, &control);
+        for (int32_t c = 0; c < p.mesh->n_cells; c++) {
+            is_same = is_same && fabs(p.x[c] - p.want[c]) <= 1e-12;
+        }
+        st_assert_all(&world, is_same);
+        close_problem(&p);
+    }
+}
+
 static void rules_of_stopping(void **unused)
 {
     struct problem p;
@@ -209,6 +234,7 @@ static void nan_ends_a_solve(void **unused)
             st_assert_all(&world, st_solver_solve(solver, &p.a, p.x, p.b, &control, &r,
                                                   &err) == ST_OK);
             st_assert_all(&world, r.converged == is_well);
+            st_assert_all(&world, (r.iterations > 0) == is_well);
             if (is_last) {
                 p.b[0] = kept;
             }
@@ -298,6 +324,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kinds_solve),
+        cmocka_unit_test(runs_meet_other_ranks),
         cmocka_unit_test(rules_of_stopping),
         cmocka_unit_test(nan_ends_a_solve),
         cmocka_unit_test(residual_is_openfoams),
