@@ -11,7 +11,8 @@
 enum {
     ST_RETEST_METRICS = 2, /**< latency, bandwidth */
     ST_RETEST_MOST = 256,  /**< pairs */
-    ST_RETEST_LISTED = 32  /**< accusations remembered */
+    ST_RETEST_LISTED =
+        1024 /**< accusations remembered: some 60 a repetition at 256 nodes */
 };
 
 /** A pair that may be measured again. */

@@ -151,7 +151,7 @@ static void count(struct tally *t, const struct st_blame *b)
     }
 }
 
-/* As link_map tells it: who is accused in most of the repetitions. */
+/* Who is accused in most of the repetitions. link_map asks also that the accusation stands alone. */
 static bool trial(struct fleet *f, enum plant plant, double slow, bool tails,
                   uint64_t seed, struct rates *rates)
 {
