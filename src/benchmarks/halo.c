@@ -7,9 +7,8 @@
  * that touches no MPI, and both with the computation between start and wait. What overlap
  * saved, as a share of what it could save at most, is (exchange + computation - both) over the
  * smaller of the two: 1 if the messages travel by themselves, 0 if they wait for the wait,
- * below 0 if the two disturb each other. Each rank's own times are used:
- * a rank whose neighbours compute slower than itself waits for them and shows less than the
- * network could do, so the ranks are to be read together with the times of the whole job.
+ * below 0 if the two disturb each other. It follows from the medians of the three job times; a
+ * rank's own times would count waiting for a slower neighbour as overlap that was lost.
  *
  * Edges of the domain have no neighbour: with few ranks, few of them have all 6 (or 26).
  */
@@ -38,8 +37,7 @@ enum {
     M_BANDWIDTH,
     M_RANK_EXCHANGE,
     M_COMPUTE,
-    M_BOTH,
-    M_EFFICIENCY
+    M_BOTH
 };
 
 enum {
@@ -84,10 +82,6 @@ static const struct st_metric metrics[] = {
                    "the computation alone, made about as long as an exchange"},
     [M_BOTH] = {"overlapped_time", "s", ST_LOWER, ST_JOB, ST_FROM_TIME, HALO_S_BOTH,
                 "an exchange with the computation between its start and its wait"},
-    [M_EFFICIENCY] = {"overlap_efficiency", "1", ST_HIGHER, ST_RANK, ST_GIVEN,
-                      HALO_S_BOTH,
-                      "own time saved over the most possible: 1 all, 0 none; slow "
-                      "neighbours lower it"},
 };
 
 static enum st_status halo_plan(const void *parameters, const struct st_shape *shape,
@@ -109,7 +103,7 @@ static enum st_status halo_plan(const void *parameters, const struct st_shape *s
     need->seconds_per_repetition = 4.0 * (26e-5 + (double)n_sent * sizeof(double) / 5e8);
     if (shape->oversubscribed) {
         (void)snprintf(need->notes, sizeof need->notes,
-                       "ranks share cores: overlap_efficiency tells how they share, not "
+                       "ranks share cores: overlapped_time tells how they share, not "
                        "how the network overlaps; do not use it");
         return ST_OK;
     }
@@ -262,15 +256,10 @@ static enum st_status halo_prepare(struct st_run *run, void *state)
 static void halo_record(struct st_run *run, const struct halo_state *s)
 {
     const double exchange = s->seconds[HALO_S_EXCHANGE];
-    const double compute = s->seconds[HALO_S_COMPUTE];
     const size_t self = (size_t)run->comm.rank;
 
     if (run->section == HALO_S_EXCHANGE) {
         st_record(run->rec, M_RANK_EXCHANGE, self, exchange);
-    } else if (run->section == HALO_S_BOTH) {
-        st_record(run->rec, M_EFFICIENCY, self,
-                  (exchange + compute - s->seconds[HALO_S_BOTH]) /
-                      (exchange < compute ? exchange : compute));
     }
 }
 
