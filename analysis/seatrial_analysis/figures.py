@@ -59,22 +59,33 @@ def _axis(axis, unit):
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: tick(v, unit)))
 
 
-def curves(lines, x_name, x_unit, y_unit, log_y):
-    """lines: [(label, x, median, low, high)]"""
+def _from_zero(axes):
+    """Bars and curves begin at 0 and keep clear of the upper edge."""
+    axes.set_ylim(0, 1.07 * max(axes.dataLim.y1, 1e-300))
+
+
+def curves(lines, x_name, x_unit, y_unit, log_y, joined=True):
+    """lines: [(label, x, median, low, high)]; joined: a value between two points means something"""
     figure, axes = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
     for i, (label, x, y, low, high) in enumerate(lines):
         colour = SERIES[i % len(SERIES)]
-        axes.plot(x, y, marker=MARKERS[i % len(MARKERS)], ms=4, lw=1.3, color=colour, label=label)
-        axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+        axes.plot(x, y, marker=MARKERS[i % len(MARKERS)], ms=4, lw=1.3, ls="-" if joined else "", color=colour,
+                  label=label)
+        if joined:
+            axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+        else:
+            axes.vlines(x, low, high, color=colour, lw=1)
     if x_unit == "byte":
         axes.set_xscale("log", base=2)
         _axis(axes.xaxis, "byte")
     elif max(max(x) for _, x, *_ in lines) > 50 * max(1, min(min(x) for _, x, *_ in lines)):
         axes.set_xscale("symlog", linthresh=1)
+    elif all(float(v).is_integer() for _, x, *_ in lines for v in x):
+        axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1))
     if log_y:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0)
+        _from_zero(axes)
     _axis(axes.yaxis, y_unit)
     axes.set_xlabel(x_name)
     axes.grid(True)
@@ -90,7 +101,7 @@ def curve_xy(points, x_unit_name, y_unit):
     _axis(axes.xaxis, x_unit_name)
     _axis(axes.yaxis, y_unit)
     axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     axes.set_xlabel("bandwidth of all other cores together")
     axes.set_ylabel("latency of one core")
     axes.grid(True)
@@ -101,10 +112,10 @@ def roofline(bandwidths, points):
     """bandwidths: [(name, byte/s)]; points: [(name, flop per byte, flop/s)]"""
     figure, axes = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
     intensity = numpy.array([0.02, 20])
-    for i, (name, rate) in enumerate(bandwidths):
+    for i, (name, rate) in enumerate(bandwidths):  # names apart from each other: nearly equal lines are usual
         axes.plot(intensity, rate * intensity, ls=("-", "--", ":")[i % 3], color=FAINT, lw=1.4)
-        axes.annotate(f"{name} {quantity(rate, 'byte s-1')}", (0.022, rate * 0.022), rotation=0, fontsize=8,
-                      va="bottom" if i == 0 else "top", color=INK)
+        axes.annotate(f"{name}: {quantity(rate, 'byte s-1')}", (0.03 * 10**i, rate * 0.03 * 10**i), xytext=(5, -3),
+                      textcoords="offset points", fontsize=8, va="top", color=INK)
     for i, (name, x, y) in enumerate(points):
         axes.plot([x], [y], MARKERS[i % len(MARKERS)], color=SERIES[i % len(SERIES)], ms=8, label=name)
     axes.set_xscale("log")
@@ -113,6 +124,24 @@ def roofline(bandwidths, points):
     axes.set_xlabel("flop per byte moved")
     axes.grid(True)
     axes.legend(fontsize=8, loc="lower right")
+    return figure
+
+
+def phases(rows):
+    """rows: [(step, [(phase, seconds)])]; each step's time by part, in per cent."""
+    names = list(dict.fromkeys(name for _, parts in rows for name, _ in parts))
+    figure, axes = plt.subplots(figsize=(7.2, 1.1 + 0.34 * len(rows)), layout="constrained")
+    left = numpy.zeros(len(rows))
+    for i, name in enumerate(names):
+        share = numpy.array([100 * dict(parts).get(name, 0) / sum(t for _, t in parts) for _, parts in rows])
+        axes.barh(range(len(rows)), share, left=left, color=SERIES[i % len(SERIES)], label=name, height=0.62,
+                  hatch="" if i < len(SERIES) else "///")
+        left += share
+    axes.set_yticks(range(len(rows)), [step for step, _ in rows], fontsize=9)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("share of the phases' time, %")
+    axes.legend(fontsize=8, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
 
 
@@ -127,10 +156,11 @@ def scaling(series):
         error = numpy.nan_to_num(numpy.abs(numpy.stack([y - low, high - y])))
         axes.errorbar(x, y, yerr=error, marker=MARKERS[i % len(MARKERS)], ms=5, lw=1.3, capsize=3,
                       color=SERIES[i % len(SERIES)], label=f"{one.name}: {one.metric} ({one.kind})")
-    axes.axhline(100, color=FAINT, lw=1)
+    axes.plot([min(p.size for s in series for p in s.points), max(p.size for s in series for p in s.points)], [100, 100],
+              color=FAINT, lw=1)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: f"{v:g}"))
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     axes.set_xlabel("ranks")
     axes.set_ylabel("efficiency, %")
     axes.grid(True)

@@ -8,7 +8,7 @@ import sys
 
 from . import compare, fleet, series
 from .results import Results, Unreadable
-from .scaling import Refused
+from .scaling import MIN_POINTS, Refused
 from .units import number, percent, quantity
 
 
@@ -34,10 +34,11 @@ def run_scaling(arguments):
     with contextlib.ExitStack() as stack:
         launches = [x for f in arguments.files for x in stack.enter_context(Results(f)).launches]
         found = series.of_launches(launches)
+        knees = series.saturations(launches)
         if not found:
-            print("no scaling series: a series is one entry of a config at two sizes or more,\n"
-                  "such as `layout: {nodes: [1, 2, 4]}` or `layout: {ranks: [1, 2]}`")
-            return 0
+            print("no scaling series: a series is one solver's entry of a config at two sizes or more, such as\n"
+                  "`layout: {nodes: [1, 2, 4]}` or `layout: {ranks: [1, 2]}`, of which it is known whether the problem\n"
+                  "stays the same (`scaling: strong`) or grows with the ranks (`scaling: weak`)")
         for one in found:
             print(f"{one.name} ({one.benchmark}), {one.metric}, {one.kind} scaling; base: "
                   f"{one.points[0].size} ranks, {quantity(one.points[0].value.median, one.unit)}")
@@ -50,32 +51,46 @@ def run_scaling(arguments):
                     "; ".join((*p.marks, *(("super-linear",) if p.efficiency > 1.02 else ())))] for p in one.points],
                   right=(0, 1, 2, 4, 5, 7, 8, 9))
             print(f"  {law_text(one)}\n")
+        saturation_table(knees)
     return 0
+
+
+def saturation_table(knees):
+    """A knee between few points is known no better than its neighbours."""
+    if knees:
+        print("bandwidth over threads: it grows with each thread up to the knee (hinge fit, relative error)")
+        table(["STEP", "METRIC", "PLACE", "POINTS", "PER THREAD", "KNEE", "PLATEAU", "95 % FROM"],
+              [[k.step, k.metric, k.place, k.n_points, quantity(k.knee.slope, "byte s-1"),
+                number(k.knee.knee) if k.n_points >= MIN_POINTS else f"{k.between[0]:g} .. {k.between[1]:g}",
+                quantity(k.knee.slope * k.knee.knee, "byte s-1"), number(k.knee.n95)] for k in knees], right=(3, 4, 5, 6, 7))
 
 
 def run_compare(arguments):
     with Results(arguments.before) as a, Results(arguments.after) as b:
-        if a.is_study or b.is_study:
-            raise Unreadable("compare takes two results files, not studies")
-        rows, gone, new = compare.rows(a.launches[0], b.launches[0], arguments.alpha, arguments.delta / 100)
+        done = compare.compare(a.launches, b.launches, arguments.alpha, arguments.delta / 100)
+        n_launches = f"{len(a.launches)} and {len(b.launches)} launches, " if done.by_launch else ""
+    rows = done.rows
     order = ("worse", "changed", "better", "too few", "same")
     shown = sorted((r for r in rows if arguments.all or r.outcome not in ("same", "too few")),
                    key=lambda r: (order.index(r.outcome), -abs(r.relative)))
-    n_few = sum(r.outcome == "too few" for r in rows)
-    print(f"{arguments.before} (before) and {arguments.after} (after): {len(rows)} series in common, "
+    print(f"{arguments.before} (before) and {arguments.after} (after): {n_launches}{len(rows)} series in common, "
           f"{sum(r.outcome == 'worse' for r in rows)} worse, {sum(r.outcome == 'better' for r in rows)} better, "
-          f"{n_few} with too few samples to tell")
+          f"{sum(r.outcome == 'too few' for r in rows)} with too few samples to tell")
     print(f"a difference counts if it is significant at {arguments.alpha:g} (Mann-Whitney, Benjamini-Hochberg over all "
-          f"series)\nand larger than {arguments.delta:g} %; repetitions of one launch are not launches: compare several")
+          f"series)\nand larger than {arguments.delta:g} %; "
+          + ("samples are the medians of the launches" if done.by_launch else
+             "repetitions of one launch are not launches: compare studies (seatrial merge) of several"))
     if shown:
         table(["OUTCOME", "STEP", "METRIC", "PLACE", "BEFORE", "AFTER", "CHANGE", "SHIFT", "INTERVAL", "P"],
               [[r.outcome, r.step, r.metric, r.place, quantity(r.before, r.unit), quantity(r.after, r.unit),
                 percent(r.relative, sign=True), quantity(r.found.shift, r.unit) if r.found else "–",
                 f"{quantity(r.found.low, r.unit)} .. {quantity(r.found.high, r.unit)}" if r.found else "–",
                 f"{r.found.p:.2g}" if r.found else "–"] for r in shown], right=(4, 5, 6, 7, 9))
-    for keys, where in ((gone, "before"), (new, "after")):
-        if keys:
-            print(f"only {where}: " + ", ".join(sorted({k[0] for k in keys})))
+    for line in done.notes:
+        print(f"note: {line}")
+    for names, where in ((done.gone, "before"), (done.new, "after")):
+        if names:
+            print(f"only {where}: {', '.join(names[:12])}" + (f" and {len(names) - 12} more" if len(names) > 12 else ""))
     return 1 if any(r.outcome == "worse" for r in rows) else 0
 
 
@@ -84,17 +99,29 @@ def run_fleet(arguments):
         launches = [x for f in arguments.files for x in stack.enter_context(Results(f)).launches]
         largest = fleet.sizes(launches)
         found = fleet.findings(launches)
+        drifts = fleet.trends(launches)
+    count = {word: len({f.host for f in found if f.outcome == word}) for word in ("bad", "suspect", "past", "fast")}
+    named = {f.host for f in found if f.outcome in ("bad", "suspect")}
     print(f"{len(launches)} launch{'' if len(launches) == 1 else 'es'}, fleet of {largest} nodes: "
-          f"{sum(f.outcome == 'bad' for f in found)} bad, {sum(f.outcome == 'suspect' for f in found)} suspect")
-    if largest < 5:
+          f"{count['bad']} bad, {count['suspect']} suspect, {largest - len(named)} "
+          + ("ok" if largest >= fleet.FEWEST else "not judged"))
+    if largest < fleet.FEWEST:
         print("fewer than five like nodes: none is called an outlier")
     if found:
         table(["OUTCOME", "NODE", "STEP", "METRIC", "VALUE", "FLEET", "CHANGE", "SCORE", "SEEN"],
               [[f.outcome, f.host, f.step, f.metric, quantity(f.value, f.unit), quantity(f.centre, f.unit),
                 percent(f.relative, sign=True), f"{f.score:+.1f}", f"{f.seen} of {f.of}"] for f in found],
               right=(4, 5, 6, 7, 8))
-        print("suspect: measure it again; bad: stood out in three files or more; fast: curious, not bad")
-    return 1 if any(f.outcome in ("bad", "suspect") for f in found) else 0
+        print("suspect: measure it again; bad: slow in the latest three files; past: slow once, not in the latest file;\n"
+              "fast: curious, not bad")
+    if drifts:
+        print("nodes that drift against the fleet's median (Mann-Kendall, Benjamini-Hochberg over all nodes):")
+        table(["TREND", "NODE", "STEP", "METRIC", "CHANGE", "P", "LAUNCHES"],
+              [["worse" if t.worse else "better", t.host, t.step, t.metric, percent(t.change, sign=True), f"{t.p:.2g}", t.n]
+               for t in drifts], right=(4, 5, 6))
+    elif len(launches) < fleet.TREND_FROM:
+        print(f"no trends: they take {fleet.TREND_FROM} launches")
+    return 1 if named or any(t.worse for t in drifts) else 0
 
 
 def run_report(arguments):

@@ -47,6 +47,25 @@ def interval(low, high, unit):
     return f"{quantity(low, unit)} … {quantity(high, unit)}" if math.isfinite(low) and math.isfinite(high) else "–"
 
 
+def verdict_words(launch):
+    """(verdict in a word or two, its colour); both a failed criterion and missing steps are named."""
+    outcome, status, rows = launch.verdict()
+    outcomes = {r["outcome"] for r in rows}
+    if status is None:
+        return "No verdict", "open"
+    if status == 0:
+        return ("Passed", "pass") if outcomes - {""} else ("Complete, nothing asked", "open")
+    if status == 2 and "fail" in outcomes:
+        return "Failed and incomplete", "fail"
+    return {1: ("Failed", "fail"), 2: ("Incomplete", "open")}.get(status, (outcome or "Error", "fail"))
+
+
+def severity(launch):
+    """Worst wins; a campaign without an end counts as incomplete, a failed criterion in it first."""
+    status = launch.verdict()[1]
+    return (2 if status is None else status), verdict_words(launch)[1] == "fail"
+
+
 class Report:
     """Collects the page of one launch."""
 
@@ -65,10 +84,10 @@ class Report:
         done = sum(s.status == "complete" for s in self.steps)
         asked = [r for r in rows if r["outcome"]]
         if status is None:
-            word, kind, meaning = "no verdict", "open", f"The campaign is {self.launch.status}: it did not come to its end."
+            (word, kind), meaning = verdict_words(self.launch), f"The campaign is {self.launch.status}: it did not come to its end."
         else:
-            word = {0: "Passed" if asked else "Complete, nothing asked", 1: "Failed", 2: "Incomplete"}.get(status, outcome)
-            kind, meaning = {0: "pass" if asked else "open", 1: "fail"}.get(status, "open"), MEANING.get(status, "")
+            word, kind = verdict_words(self.launch)
+            meaning = MEANING.get(status, "")
         reason = f" {self.launch.reason}." if self.launch.reason else ""
         self.add(f'<div class="verdict {kind}"><strong>{esc(word)}</strong><br>{esc(meaning)}{esc(reason)} '
                  f"{done} of {self.launch.n_steps_planned} steps complete, exit status {'–' if status is None else status}.</div>")
@@ -85,7 +104,8 @@ class Report:
                              quantity(float(r["value"]), r["unit"]), interval(float(r["low"]), float(r["high"]), r["unit"]),
                              quantity(float(r["bound"]), r["unit"]), r["text"]] for r in asked[:60]], right=(4, 5, 6), classes=0))
             if len(asked) > 60:
-                self.add(f'<p class="faint">and {len(asked) - 60} more, all at least as good as the last one shown</p>')
+                rest = sorted({r["outcome"] for r in asked[60:]}, key=lambda o: order.get(o, 1))
+                self.add(f'<p class="faint">and {len(asked) - 60} more ({esc(", ".join(rest))}), not shown</p>')
         failed = [s for s in self.steps if s.status != "complete" or s.check_bad]
         if failed:
             self.add("<h3>Steps without a result</h3>",
@@ -179,13 +199,59 @@ class Report:
         if not steps:
             return
         self.add(f'<h2 id="{anchor}">{title}</h2><p>{lead}</p>')
-        for step in steps:
+        swept = self.sweeps(steps)
+        for step in (s for s in steps if s.name not in swept):
             self.step(step)
+        if swept:
+            self.add(f"<details><summary>The {len(swept)} steps of the sweeps above, in figures</summary>")
+            for step in (s for s in steps if s.name in swept):
+                self.step(step)
+            self.add("</details>")
+
+    def sweeps(self, steps):
+        """Curves over a swept parameter, such as the message size; names of the steps that are on one."""
+        groups = {}
+        for step in steps:
+            numbers = step.numbers()
+            for name, (value, unit) in numbers.items():
+                others = tuple(sorted((k, v) for k, v in step.parameters().items() if k != name))
+                if value >= 0 and f"{name}=" in step.name:
+                    groups.setdefault((step.series, step.benchmark, step.layout, name, unit, others), {})[value] = step
+        shown = set()
+        for (series_name, _, layout, name, unit, _), by_value in groups.items():
+            if len(by_value) >= 3:
+                chosen = [by_value[v] for v in sorted(by_value)]
+                head = ",".join(w for w in chosen[0].name.partition(":")[2].split(",") if not w.startswith(f"{name}="))
+                title = f"{series_name}{', ' if head else ''}{head} over {name}"
+                self.add(f"<h3>{esc(title)}</h3>"
+                         f'<p class="faint">{esc(chosen[0].summary.rstrip("."))}. Layout: {esc(layout)}.</p>')
+                self.sweep(title, name, unit, sorted(by_value), chosen)
+                shown |= {s.name for s in chosen}
+        return shown
+
+    def sweep(self, title, name, unit, x, steps):
+        by_unit = {}
+        for metric in steps[0].metrics():
+            if metric.better != "neither" and metric.place_kind not in ("point", "numa") and metric.unit != "1" \
+                    and not metric.name.endswith("_moved"):  # the same curve, scaled
+                by_unit.setdefault(metric.unit, []).append(metric.name)
+        for y_unit, names in by_unit.items():
+            lines = []
+            for metric_name in names[:len(figures.SERIES)]:
+                points = [(v, *spread(s.metric(metric_name))) for v, s in zip(x, steps) if s.metric(metric_name)]
+                points = numpy.array([p for p in points if math.isfinite(p[1])])
+                if len(points):
+                    lines.append((metric_name, *points.T))
+            if lines:
+                log = max(l[2].max() for l in lines) > 20 * max(1e-300, min(l[2].min() for l in lines))
+                figure = figures.curves(lines, name, unit, y_unit, log)
+                self.add(picture(self.draw.finish(figure, f"{title} {names[0]}", title),
+                                 "Medians; bands: 95 % interval of one place, lowest to highest of several."))
 
     def step(self, step):
         metrics = [m for m in step.metrics() if len(m.summary("median"))]
         self.add(f"<h3>{esc(step.name)}</h3>")
-        how = f"{step.summary} {step.layout}."
+        how = f"{step.summary.rstrip('.')}. Layout: {step.layout}."
         self.add(f'<p class="faint">{esc(how)}</p>')
         plain = [m for m in metrics if m.place_kind not in ("point", "pair", "numa") or len(m.labels()) <= 4]
         rows = []
@@ -230,12 +296,16 @@ class Report:
                                  "Latency of one core while the others stream through memory."))
                 return
         for unit in sorted({m.unit for m in metrics}):
-            lines = []
+            lines, known = [], False
             for metric in (m for m in metrics if m.unit == unit):
                 ranks = numpy.asarray(metric.places("rank"), float)
                 x = numpy.asarray(metric.places("value"), float)
                 one = ranks == ranks[0] if len(ranks) else []
+                if numpy.sum(one) == 1:  # one value for each core: all cores of the node belong together
+                    nodes = numpy.asarray(metric.places("node"))
+                    one = nodes == nodes[0]
                 y, low, high = (metric.summary(c) for c in ("median", "ci_low", "ci_high"))
+                known = known or bool(numpy.isfinite(low).any())
                 if len(x) == len(y) and len(x):
                     order = numpy.argsort(x[one])
                     lines.append((metric.name, x[one][order], y[one][order],
@@ -244,10 +314,13 @@ class Report:
                 first = next(m for m in metrics if m.unit == unit)
                 names, units = first.places("value_name"), first.places("value_unit")
                 log = max(l[2].max() for l in lines) > 20 * max(1e-300, min(l[2].min() for l in lines))
-                figure = figures.curves(lines, names[0], units[0], unit, log)
-                label = first.labels()[0].split(", ")[-1]
+                figure = figures.curves(lines, names[0], units[0], unit, log, joined=names[0] != "cpu")
+                label = first.labels()[0].split(", ")[-1] if names[0] != "cpu" else f"node {self.launch.hosts()[0]}"
+                n_curves = len(set(map(int, first.places("rank" if names[0] != "cpu" else "node"))))
+                label += f"; {n_curves - 1} more like it in the file" if n_curves > 1 else ""
                 self.add(picture(self.draw.finish(figure, f"{step.name} {lines[0][0]}", f"{step.name} over {names[0]}"),
-                                 f"Medians with 95 % intervals over {names[0]}, {label}."))
+                                 f"Medians {'with 95 % intervals' if known else '(too few samples for intervals)'} over "
+                                 f"{names[0]}, {label}."))
 
     def heat(self, metric):
         """Rows send or compute, columns receive or hold the memory; worst of a cell's places if several share it."""
@@ -299,16 +372,57 @@ class Report:
     def solvers(self):
         names = ("spmv", "hpcg", "cg", "flow", "halo")
         self.topic("solvers", "Solvers", names, "What a sparse solver gets out of the memory and the interconnect measured above.")
-        self.roofline([s for s in self.steps if s.benchmark in names and s.status == "complete"])
+        solved = [s for s in self.steps if s.benchmark in names and s.complete]
+        ceilings = self.ceilings()
+        self.phases(solved, ceilings)
+        self.roofline(solved, ceilings)
 
-    def roofline(self, steps):
-        ceilings = {}
+    def ceilings(self):
+        """{name: bandwidth of all nodes together}, from stream on whole nodes and arrays beyond the caches."""
+        found = {}
         for step in self.steps:
-            if step.benchmark in ("stream", "stream_threads") and step.status == "complete":
-                for metric in step.metrics():
-                    if metric.name in ("sum", "triad", "triad_nontemporal", "sum_plateau") and len(metric.summary("median")):
-                        total = float(numpy.nansum(metric.summary("median")))
-                        ceilings[metric.name] = max(ceilings.get(metric.name, 0.0), total)
+            if step.benchmark != "stream" or not step.complete or step.oversubscribed or not step.placement_proved \
+                    or ", within " in step.layout or "all-cores" not in step.layout or not self.beyond_caches(step):
+                continue
+            for name, title in (("triad_moved", "triad, bytes moved"), ("sum", "sum (reads only)")):
+                metric = step.metric(name)
+                if metric is not None and metric.place_kind == "node" and step.parameters().get("memory") == "local":
+                    medians = metric.summary("median")
+                    if len(medians) == self.launch.n_nodes and numpy.all(numpy.isfinite(medians)):
+                        found[title] = max(found.get(title, 0.0), float(numpy.sum(medians)))
+        return found
+
+    def beyond_caches(self, step):
+        size = step.numbers().get("size", (-1, ""))[0]
+        caches = numpy.asarray(self.launch.nodes("n_l3"), float) * numpy.asarray(self.launch.nodes("l3_size"), float)
+        return size < 0 or size >= 4 * max(caches, default=0)
+
+    def phases(self, steps, ceilings):
+        """What a solver's time went to: its parts that have both a time and a bandwidth."""
+        bars, rows = [], []
+        best = max(ceilings.values(), default=math.nan)
+        for step in steps:
+            metrics = {m.name: m for m in step.metrics() if m.place_kind == "job"}
+            parts = [n[:-len("_bandwidth")] for n in metrics if n.endswith("_bandwidth")]
+            timed = [(p, metrics[f"{p}_time"].value()) for p in parts if f"{p}_time" in metrics]
+            timed = [(p, t) for p, t in timed if t > 0]
+            if timed:
+                bars.append((step.name, timed))
+                total = sum(t for _, t in timed)
+                for part, seconds in timed:
+                    rate = metrics[f"{part}_bandwidth"].value()
+                    rows.append([step.name, part, quantity(seconds, "s"), percent(seconds / total), quantity(rate, "byte s-1"),
+                                 percent(rate / best)])
+        if bars:
+            shown = bars[:FEW]
+            self.add("<h3>Phases</h3>", picture(self.draw.finish(figures.phases(shown), "phases", "time of solvers by phase"),
+                                                "Where the solvers' time goes; rank 0's phases."))
+            self.add("<details><summary>Phases in figures</summary>",
+                     table(["step", "phase", "time", "share", "bandwidth", "of all nodes' measured"], rows, right=(2, 3, 4, 5)),
+                     '<p class="faint">Least traffic over time, against the largest bandwidth that stream measured here on all nodes '
+                     "together; more than 100 % comes out of caches.</p></details>")
+
+    def roofline(self, steps, ceilings):
         points = []
         for step in steps:
             rate = step.metric("rate") or step.metric("gflops") or step.metric("raw")
@@ -322,7 +436,8 @@ class Report:
             figure = figures.roofline(best, points)
             self.add("<h3>Roofline</h3>", picture(
                 self.draw.finish(figure, "roofline", "roofline with measured ceilings"),
-                "Ceilings are bandwidths measured in this file, summed over its nodes; a point above them fits in cache."))
+                "Ceilings are bandwidths that stream measured in this file on whole nodes, summed over all of them. A point above "
+                "them works out of caches, or reads more than it writes."))
 
     def published(self):
         blocks = published.beside(self.launch, self.systems)
@@ -394,14 +509,34 @@ def scaling_section(launches, drawings):
     return "".join(parts)
 
 
+def launches_table(launches, shown):
+    """All launches of a study, the worst first: a page must not open with the verdict of a good one alone."""
+    rows = [[verdict_words(x)[0], x.path, x.created, x.n_nodes, x.n_ranks] for x in sorted(launches, key=severity, reverse=True)]
+    more = f'<p class="faint">and {len(rows) - FEW} more, none worse than the last one shown</p>' if len(rows) > FEW else ""
+    return (f"<p>{len(launches)} launches, the worst first; shown in full below: {esc(shown.path)}.</p>"
+            + table(["verdict", "launch", "begun", "nodes", "ranks"], rows[:FEW], right=(3, 4)) + more)
+
+
+def spread(metric):
+    """(median, low, high): a single place's interval, or lowest and highest of several places' medians."""
+    median, low, high = (metric.summary(c) for c in ("median", "ci_low", "ci_high"))
+    median = median[numpy.isfinite(median)]
+    if not len(median):
+        return math.nan, math.nan, math.nan
+    if len(median) == 1 and len(low) == 1 and numpy.isfinite([low[0], high[0]]).all():
+        return float(median[0]), float(low[0]), float(high[0])
+    return float(numpy.median(median)), float(median.min()), float(median.max())
+
+
 def write(files, output, figures_folder, published_csv):
     """The page of all launches in @files; the first launch is shown in full, all enter the scaling section."""
     drawings = figures.Figures(pathlib.Path(figures_folder) if figures_folder else None)
     systems = published.read(published_csv)
     launches = [x for f in files for x in f.launches]
-    report = Report(launches[0], drawings, systems)
+    shown = max(launches, key=severity)  # the first of the worst
+    report = Report(shown, drawings, systems)
     report.all()
-    body = "".join(report.parts)
+    verdict, body = report.parts[0], "".join(report.parts[1:])
     scaling = scaling_section(launches, drawings)
     at = body.find('<h2 id="published">')
     at = at if at >= 0 else body.find('<h2 id="warnings">')
@@ -410,14 +545,14 @@ def write(files, output, figures_folder, published_csv):
     anchors = [("machine", "machine"), ("memory", "memory"), ("interconnect", "interconnect"), ("solvers", "solvers"),
                ("scaling", "scaling"), ("published", "published systems"), ("warnings", "warnings"), ("method", "method")]
     links = "".join(f'<a href="#{a}">{t}</a>' for a, t in anchors if f'id="{a}"' in body)
-    several = "" if len(launches) == 1 else f'<p>{len(launches)} launches; shown in full: {esc(launches[0].path)}.</p>'
-    unsealed = [f.path for f in files if f.sealed is None]
-    if unsealed:
-        several += (f'<p class="faint">{esc(", ".join(unsealed))}: changed by another program after seatrial wrote it '
-                    "(no seal), so not checked for damage.</p>")
+    several = launches_table(launches, shown) if len(launches) > 1 else ""
+    for kind, words in (("none", "changed by another program after seatrial wrote it (no seal), so not checked for damage."),
+                        ("length", "too large to be checked for damage here; `seatrial report FILE` does.")):
+        names = [f.path for f in files if f.sealed == kind]
+        several += f'<p class="faint">{esc(", ".join(names))}: {words}</p>' if names else ""
     page = (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-            f"<title>seatrial: {esc(launches[0].campaign)}</title><style>{(FOLDER / 'page.css').read_text(encoding='utf-8')}</style></head><body>"
-            f'<header><h1>seatrial: {esc(launches[0].campaign)}</h1><span class="faint">{esc(pathlib.Path(launches[0].path).name)}, '
-            f'{esc(launches[0].created)}</span><button id="theme" type="button">light / dark</button></header>{several}'
-            f"<nav>{links}</nav>{body}<script>{(FOLDER / 'page.js').read_text(encoding='utf-8')}</script></body></html>\n")
+            f"<title>seatrial: {esc(shown.campaign)}</title><style>{(FOLDER / 'page.css').read_text(encoding='utf-8')}</style></head><body>"
+            f'<header><h1>seatrial: {esc(shown.campaign)}</h1><span class="faint">{esc(pathlib.Path(shown.path).name)}, '
+            f'{esc(shown.created)}</span><button id="theme" type="button">light / dark</button></header>'
+            f"<nav>{links}</nav>{verdict}{several}{body}<script>{(FOLDER / 'page.js').read_text(encoding='utf-8')}</script></body></html>\n")
     pathlib.Path(output).write_text(page, encoding="utf-8")

@@ -11,6 +11,7 @@ import numpy
 
 FORMAT_VERSION = 1
 SEAL = b"seatrial-seal-1\0"
+SUM_LIMIT = 32 << 20  # bytes
 FNV_PRIME, FNV_BASIS = 0x100000001B3, 0xCBF29CE484222325
 
 
@@ -32,25 +33,25 @@ def column(group, name):
 
 
 def check_seal(path):
-    """True: whole; None: no seal (changed by another program). Raises Unreadable if damaged.
+    """"whole", "length" (only that was compared), or "none": no seal, changed by another program.
 
-    The sum is src/record/seal.c's: FNV-1a over 64-bit words in four lanes. Each lane is a
-    product modulo 2^64 that numpy cannot do at once, so only the length is compared for files
-    beyond 64 MiB; the program itself (`seatrial report`) always checks all.
+    Raises Unreadable if damaged. The sum is src/record/seal.c's: FNV-1a over 64-bit words in four
+    lanes. Each word needs the one before it, which Python does at about 50 MiB a second, so only
+    the length is compared for larger files; the program itself (`seatrial report`) checks all.
     """
     with open(path, "rb") as f:
         size = f.seek(0, 2)
         if size < 32:
-            return None
+            return "none"
         f.seek(size - 32)
         end = f.read(32)
         if end[:16] != SEAL:
-            return None
+            return "none"
         length, stored = struct.unpack("<QQ", end[16:])
         if length != size - 32:
             raise Unreadable(f"{path}: damaged: its seal is for {length} bytes, it has {size - 32}")
-        if size > 1 << 22:
-            return True
+        if size > SUM_LIMIT:
+            return "length"
         f.seek(0)
         content = f.read(length)
     content += b"\0" * (-length % 32)
@@ -65,7 +66,7 @@ def check_seal(path):
         total = ((total ^ lane) * FNV_PRIME) & 0xFFFFFFFFFFFFFFFF
     if total != stored:
         raise Unreadable(f"{path}: damaged: its checksum does not fit its content")
-    return True
+    return "whole"
 
 
 @dataclasses.dataclass
@@ -136,6 +137,12 @@ class Step:
 
     def metric(self, name):
         return next((m for m in self.metrics() if m.name == name), None)
+
+    def numbers(self):
+        """{name: (value, unit)} of the parameters that are numbers"""
+        group = self.group.get("parameters", {})
+        return {name: (float(group[name][()]), text(group[name].attrs.get("units", "1"))) for name in group
+                if group[name].dtype.kind in "if" and group[name].dtype.itemsize > 1}
 
     def parameters(self):
         group = self.group.get("parameters", {})

@@ -2,11 +2,13 @@
 
 A point is one size of a series in one launch or in several launches of the same size; its value
 is the median over all valid samples, its interval from the launches where there are five or more,
-else from the repetitions. Cores per rank and ranks per node must stay the same, or the point is
-marked and no law is fitted across it.
+else from the repetitions. Threads per rank must stay the same, or the point is marked and no law is
+fitted across it. Whether a series is strong or weak comes from the file; a series that does not say
+is left out, because an efficiency of the wrong kind looks right and is not.
 """
 import dataclasses
 import math
+import re
 
 import numpy
 
@@ -50,15 +52,48 @@ def of_launches(launches):
     groups = {}
     for launch in launches:
         for step in launch.steps():
-            if step.complete and step.n_active_ranks and step.series:
+            if step.complete and step.n_active_ranks and step.series and _kind(step):
                 groups.setdefault((step.series, step.benchmark, _fixed(step)), []).append(step)
     found = []
-    for (name, benchmark, _), steps in groups.items():
-        sizes = {s.n_active_ranks for s in steps}
-        if len(sizes) < 2:
-            continue
-        found.extend(_series(name, benchmark, metric, steps) for metric in _headlines(steps))
+    for (_, benchmark, _), steps in groups.items():
+        parts = _one_way_to_grow(steps)
+        for part in parts:
+            if len({s.n_active_ranks for s in part}) > 1:
+                grown = ("ranks=", "nodes=") if len(parts) > 1 else ("ranks=", "nodes=", "ranks_per_node=")
+                found.extend(_series(_name(part[0], grown), benchmark, metric, part) for metric in _headlines(part))
     return found
+
+
+def _name(step, grown):
+    """The step's name without what grows: other values of a sweep make other series."""
+    entry, _, values = step.name.partition(":")
+    kept = ",".join(v for v in values.split(",") if v and not v.startswith(grown))
+    return f"{entry}:{kept}" if kept else entry
+
+
+# Benchmarks whose files need not say it: nx, ny, nz are those of each rank, or of the whole box.
+KINDS = {"hpcg": "weak", "spmv": "strong", "cg": "strong"}
+
+
+def _kind(step):
+    """strong, weak, or None: by `scaling:` of the config, the parameter it sets, or the benchmark."""
+    if step.scaling in ("strong", "weak"):
+        return step.scaling
+    scope = {"per_rank": "weak", "total": "strong"}.get(step.parameters().get("scope"))
+    return scope or KINDS.get(step.benchmark)
+
+
+def _one_way_to_grow(steps):
+    """Equal sizes on different numbers of nodes are no point: then each number of ranks per node is a series."""
+    nodes = {}
+    for step in steps:
+        nodes.setdefault(step.n_active_ranks, set()).add(step.n_active_nodes)
+    if all(len(n) == 1 for n in nodes.values()):
+        return [steps]
+    parts = {}
+    for step in steps:
+        parts.setdefault(step.n_active_ranks / max(step.n_active_nodes or 1, 1), []).append(step)
+    return list(parts.values())
 
 
 def _headlines(steps):
@@ -66,22 +101,22 @@ def _headlines(steps):
     metrics = [m for m in steps[0].metrics() if m.place_kind == "job" and m.better != "neither"]
     names = {m.name for m in metrics}
     chosen = [m for m in metrics if m.name in ("step_time", "rate", "rating") or m.name.endswith("_iteration_time")
-              or (m.name == "time" and "step_time" not in names)]
+              or (m.name == "time" and not names & {"step_time", "rating"})]
     return [m for m in chosen if all(statistics.estimate(_samples(s, m.name)).median > 0 for s in steps)]
 
 
 def _fixed(step):
     """What is the same for all points: the parameters and all of the layout but nodes and ranks."""
-    return tuple(sorted(step.parameters().items()))
+    layout = re.sub(r"^nodes [^,]*, |[^,]* ranks? (per node|in total), ", "", step.layout)
+    return tuple(sorted(step.parameters().items())), layout
 
 
 def _series(name, benchmark, metric, steps):
-    kind = steps[0].scaling if steps[0].scaling in ("strong", "weak") else "strong"
     by_size = {}
     for step in steps:
         by_size.setdefault(step.n_active_ranks, []).append(step)
     points = [_point(metric.name, size, of) for size, of in sorted(by_size.items())]
-    series = Series(name, benchmark, metric.name, metric.unit, metric.better, kind, points)
+    series = Series(name, benchmark, metric.name, metric.unit, metric.better, _kind(steps[0]), points)
     _compare_with_base(series)
     _fit(series)
     return series
@@ -104,12 +139,13 @@ def _point(name, size, steps):
 
 
 def _resource(step):
-    """Ranks per node and cores per rank; hardware threads shared; nodes or not."""
+    """What a law cannot see: sockets, nodes, threads per rank, cores shared by hardware threads."""
     seats = step.seats()
     cores = {(int(n), int(c)) for n, c in zip(seats.get("node", []), seats.get("core", []))}
     per_rank = (step.n_threads or 0) / step.n_active_ranks
     shared = len(seats.get("rank", [])) > len(cores) if cores else False
-    where = "one node" if step.n_active_nodes == 1 else "several nodes"
+    sockets = {(int(n), int(p)) for n, p in zip(seats.get("node", []), seats.get("package", []))}
+    where = "several nodes" if step.n_active_nodes != 1 else "one socket" if len(sockets) <= 1 else "several sockets"
     return f"{where}, {per_rank:g} threads per rank{', SMT' if shared else ''}"
 
 
@@ -146,6 +182,21 @@ def _compare_with_base(series):
         point.efficiency = ratio * share
         point.low, point.high = (1.0, 1.0) if point is base else sorted((worse * share, better * share))
         point.serial = scaling.karp_flatt(point.speedup, growth) if growth > 1 else math.nan
+        point.marks += _other_work(base, point, series.metric)
+
+
+def _other_work(base, point, metric):
+    """What makes a point another measurement than the base: its threads, its iterations."""
+    marks = []
+    if point.threads and base.threads and point.threads * base.size != base.threads * point.size:
+        marks.append(f"{point.threads / point.size:g} threads per rank, base {base.threads / base.size:g}")
+    start = metric[:-len("iteration_time")] if metric.endswith("_iteration_time") else ""
+    for name in (start + "iterations", "p_iterations"):
+        own, first = (numpy.median(v) if len(v) else math.nan
+                      for v in (_samples(p.steps[0], name) for p in (point, base)))
+        if math.isfinite(own) and math.isfinite(first) and own != first:
+            marks.append(f"{own:g} iterations, base {first:g}")
+    return tuple(marks)
 
 
 def _ratio(series, base, value):
@@ -159,3 +210,40 @@ def _fit(series):
     series.usl = scaling.fit_usl([p.size for p in points], [p.speedup for p in points], resources)
     law = scaling.fit_amdahl if series.kind == "strong" else scaling.fit_gustafson
     series.law = law(growth, [p.speedup for p in points], resources)
+
+
+@dataclasses.dataclass
+class Saturation:
+    """Where the bandwidth of a node stops to grow with its threads."""
+    step: str
+    metric: str
+    place: str
+    knee: scaling.Knee
+    between: tuple[float, float]  # measured sizes on both sides of the knee
+    n_points: int
+
+
+def saturations(launches):
+    """The knee of every curve of bandwidth over threads with three points or more."""
+    found = []
+    for launch in launches:
+        for step in launch.steps():
+            if step.complete:
+                for metric in step.metrics():
+                    if metric.place_kind == "point" and metric.unit == "byte s-1":
+                        found.extend(_knees(step, metric))
+    return found
+
+
+def _knees(step, metric):
+    names, ranks = metric.places("value_name"), numpy.asarray(metric.places("rank"))
+    n, b = numpy.asarray(metric.places("value"), float), metric.summary("median")
+    if not len(names) or set(names) != {"threads"} or len(n) != len(b):
+        return
+    for rank in numpy.unique(ranks):
+        mine = numpy.nonzero((ranks == rank) & numpy.isfinite(b) & (b > 0))[0]
+        if len(set(n[mine])) >= 3:
+            knee = scaling.fit_knee(n[mine], b[mine])
+            between = (float(n[mine][n[mine] <= knee.knee].max()), float(n[mine][n[mine] >= knee.knee].min()))
+            place = metric.labels()[mine[0]].split(", ", 1)[-1]
+            yield Saturation(step.name, metric.name, place, knee, between, len(set(n[mine])))

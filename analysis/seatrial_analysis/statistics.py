@@ -12,6 +12,7 @@ import scipy.stats
 # 99 % quantile of max|M| over a healthy normal fleet, by simulation; linear in log n between.
 # The same table as st_fleet_limit() of the program (src/stats/stats.c); a test compares them.
 FLEET_LIMITS = ((5, 19.1), (8, 8.0), (10, 6.7), (16, 5.5), (20, 5.2), (40, 4.5), (100, 4.3), (1000, 4.5))
+FEW_ORDERS = 1000  # permutations of two groups that are tried one by one
 DELTA = {"time": 0.10, "rate": 0.03}  # what is worth a retest: 10 % in latency, 3 % in bandwidth
 
 
@@ -70,13 +71,15 @@ def shift(a, b, confidence=0.95):
     ties = len(numpy.unique(numpy.concatenate([a, b]))) < len(a) + len(b)
     exact = len(a) * len(b) <= 400 and not ties
     test = scipy.stats.mannwhitneyu(a, b, alternative="two-sided", method="exact" if exact else "asymptotic")
+    few = math.comb(len(a) + len(b), len(a)) <= FEW_ORDERS  # the normal approximation is poor there
+    p = permutation_p(a, b) if ties and few else float(test.pvalue)
     z = scipy.stats.norm.ppf(0.5 + confidence / 2)
     if exact:
         k = _exact_rank(len(a), len(b), confidence)
     else:
         k = math.floor(len(differences) / 2 - z * math.sqrt(len(a) * len(b) * (len(a) + len(b) + 1) / 12))
     low, high = (differences[k - 1], differences[-k]) if k >= 1 else (math.nan, math.nan)
-    return Shift(float(numpy.median(differences)), float(low), float(high), float(test.pvalue),
+    return Shift(float(numpy.median(differences)), float(low), float(high), p,
                  float(test.statistic) / len(differences), len(a), len(b))
 
 
@@ -128,6 +131,13 @@ def modified_z(values):
     if spread == 0:
         spread = numpy.nanmean(abs(values - centre)) * 1.2533
     return (values - centre) / spread if spread > 0 else numpy.zeros_like(values)
+
+
+def trend(values):
+    """Over values in order of time: (p of Mann and Kendall's test, Theil-Sen's change from first to last)."""
+    order = numpy.arange(len(values))
+    slope = scipy.stats.theilslopes(values, order)[0]
+    return float(scipy.stats.kendalltau(order, values).pvalue), float(slope * (len(values) - 1))
 
 
 def fleet_limit(n):

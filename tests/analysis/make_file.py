@@ -1,4 +1,5 @@
-"""Writes a results file of many nodes, as the program would (docs/FORMAT.md), with planted faults.
+"""Writes a results file of many nodes, as the program would (docs/FORMAT.md), with planted faults: node 7
+has @factor times the others' bandwidth; the last @n_other nodes are of another kind at half of it.
 
     make_file.py FILE NODES     one stream step per node, one link map of random rounds, one pair curve
 
@@ -9,7 +10,7 @@ import sys
 import h5py
 import numpy
 
-SLOW_NODE, SLOW_FACTOR = 7, 0.8
+SLOW_NODE = 7
 HOSTILE = '<b onclick="x()">node&3</b>'
 
 
@@ -37,7 +38,8 @@ def columns(group, dimension, **data):
         group[name] = array
 
 
-def write(path, n_nodes, seed=1):
+def write(path, n_nodes, seed=1, factor=0.8, n_other=0):
+    kinds = numpy.repeat([0, 1], [n_nodes - n_other, n_other])
     random = numpy.random.default_rng(seed)
     hosts = [f"node{i:05}" for i in range(n_nodes)]
     if n_nodes > 3:
@@ -54,7 +56,7 @@ def write(path, n_nodes, seed=1):
         system = f.create_group("system")
         attributes(system, warnings="", fake_spec="", n_classes=1)
         ones = numpy.ones(n_nodes, int)
-        columns(system.create_group("nodes"), "node", host=hosts, topology_class=0 * ones, n_packages=2 * ones,
+        columns(system.create_group("nodes"), "node", host=hosts, topology_class=kinds, n_packages=2 * ones,
                 n_numa=8 * ones, n_l3=24 * ones, n_usable_cores=192 * ones, n_usable_pus=384 * ones, n_ranks=ones,
                 memory=768 * 2**30 * ones, l3_size=32 * 2**20 * ones)
         columns(system.create_group("facts"), "fact", node=numpy.repeat(numpy.arange(n_nodes), 2),
@@ -62,9 +64,11 @@ def write(path, n_nodes, seed=1):
                 value=sum([["Model 1", "powersave" if i == 5 else "performance"] for i in range(n_nodes)], []))
         rates = random.normal(400e9, 2e9, n_nodes)
         if n_nodes > SLOW_NODE:
-            rates[SLOW_NODE] *= SLOW_FACTOR
+            rates[SLOW_NODE] *= factor
+        rates[kinds == 1] /= 2
         step(f, 0, "stream", "stream", hosts, n_nodes,
-             [("triad", "byte s-1", "higher", "node", rates)], {}, random)
+             [("triad", "byte s-1", "higher", "node", rates), ("triad_moved", "byte s-1", "higher", "node", rates * 4 / 3)],
+             {}, random, memory="local")
         rounds = min(5, n_nodes - 1)
         a = numpy.repeat(numpy.arange(n_nodes), rounds)
         b = (a + 1 + numpy.tile(numpy.arange(rounds) * 17, n_nodes)) % n_nodes
@@ -81,16 +85,19 @@ def write(path, n_nodes, seed=1):
                 high=[321e9, 401e9], bound=[380e9, 380e9], unit=["byte s-1"] * 2, n=[20, 20], text=["below the bound", "fine"])
 
 
-def step(f, number, name, benchmark, hosts, n_nodes, metrics, pairs, random):
+def step(f, number, name, benchmark, hosts, n_nodes, metrics, pairs, random, **parameters):
     group = f.create_group(f"steps/{number:04}")
     attributes(group, number=number, name=name, series=name, scaling="none", benchmark=benchmark, summary="made for a test",
-               source="no source", status="complete", reason="", notes="", layout="nodes each, 1 rank per node",
+               source="no source", status="complete", reason="", notes="", layout="nodes each, 1 rank per node, all-cores threads, compact",
                layout_note="", required=False, converged=True, placement_proved=True, oversubscribed=False, n_groups=n_nodes,
-               n_active_nodes=1, n_active_ranks=n_nodes, n_threads=1, n_repetitions=4, n_dropped=0, check_n=1, check_bad=0,
+               n_active_nodes=1, n_active_ranks=n_nodes, n_threads=1, n_repetitions=8, n_dropped=0, check_n=1, check_bad=0,
                wall_s=10.0)
-    group.create_group("parameters")
+    chosen = group.create_group("parameters")
+    for key, value in parameters.items():
+        chosen[key] = text(value)
+        attributes(chosen[key], text=value)
     samples = group.create_group("samples")
-    samples["repetition"] = numpy.arange(4)
+    samples["repetition"] = numpy.arange(8)
     kind = metrics[0][3]
     places = pairs or {"node": numpy.arange(n_nodes), "label": hosts}
     n = len(places["label"])
@@ -103,13 +110,13 @@ def step(f, number, name, benchmark, hosts, n_nodes, metrics, pairs, random):
     rows = {k: [] for k in ("metric", "place_kind", "place", "label", "unit", "n", "median", "ci_low", "ci_high", "min", "max",
                             "mean", "stddev")}
     for name_, unit, _, kind_, medians in metrics:
-        values = medians[:, None] * random.normal(1, 0.002, (n, 4))
+        values = medians[:, None] * random.normal(1, 0.002, (n, 8))
         samples[name_] = values
-        samples[f"{name_}_validity"] = numpy.tile(numpy.array([1, 0, 0, 0], numpy.int8), (n, 1))
+        samples[f"{name_}_validity"] = numpy.tile(numpy.array([1] + [0] * 7, numpy.int8), (n, 1))
         valid = values[:, 1:]
         for key, column in (("metric", [name_] * n), ("place_kind", [kind_] * n), ("place", numpy.arange(n)),
-                            ("label", places["label"]), ("unit", [unit] * n), ("n", [3] * n), ("median", numpy.median(valid, 1)),
-                            ("ci_low", [numpy.nan] * n), ("ci_high", [numpy.nan] * n), ("min", valid.min(1)),
+                            ("label", places["label"]), ("unit", [unit] * n), ("n", [7] * n), ("median", numpy.median(valid, 1)),
+                            ("ci_low", valid.min(1)), ("ci_high", valid.max(1)), ("min", valid.min(1)),
                             ("max", valid.max(1)), ("mean", valid.mean(1)), ("stddev", valid.std(1))):
             rows[key].extend(column)
     columns(group.create_group("summary"), "row", **rows)

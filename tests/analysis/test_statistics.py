@@ -38,6 +38,9 @@ class TwoSeries(unittest.TestCase):
         self.assertEqual(found.probability * 25, 15)
         self.assertAlmostEqual(found.p, 0.690476, 6)
 
+    def test_small_groups_with_ties_are_permuted(self):
+        self.assertAlmostEqual(statistics.shift(A, [9.1, 9.4, 9.2, 10.3, 9.5]).p, 8 / 252, 12)
+
     def test_permutation(self):
         self.assertAlmostEqual(statistics.permutation_p(A, [9.1, 9.4, 9.2, 10.3, 9.5]), 8 / 252, 12)
 
@@ -59,6 +62,11 @@ class Fleet(unittest.TestCase):
         self.assertAlmostEqual(statistics.modified_z(fleet + [388])[-1], -6.745, 3)
         self.assertAlmostEqual(statistics.modified_z(fleet + [384])[-1], -8.993, 3)
         self.assertEqual(list(statistics.modified_z([5.0] * 8)), [0.0] * 8)
+
+    def test_trend(self):
+        p, change = statistics.trend([1.0, 0.99, 0.98, 0.97, 0.96, 0.95])
+        self.assertAlmostEqual(p, 2 / 720, 12)  # 2 of the 6! orders are as extreme
+        self.assertAlmostEqual(change, -0.05, 12)
 
     def test_limits_are_the_programs(self):
         source = (ROOT / "src/stats/stats.c").read_text(encoding="utf-8")
