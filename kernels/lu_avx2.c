@@ -1,38 +1,38 @@
 /*
- * The loops of lu.h by AVX2. The elements of x are loaded one by one and paired in registers, as
- * in csr.c, where that beats the gather instructions.
+ * The loops of lu.h by AVX2. Where the columns of an entry are a run, two vector loads bring their
+ * elements of x, else single loads do. Nothing but the stored columns says which case it is.
  */
 #include "kernels/lu_isa.h"
 
 #if STK_HAVE_X86
-#include "kernels/lu_ahead.h"
+#include "kernels/lu_chunk.h"
 
 #include <immintrin.h>
 
 #define TARGET STK_TARGET_AVX2
 
-/* x[c[0]] … x[c[3]] in one register, by single loads. */
-STK_TARGET_AVX2 static inline __m256d four_of(const double *x, const int32_t *c)
+STK_TARGET_AVX2 static inline __attribute__((always_inline)) void
+sums(const struct stk_lu_half *half, size_t c, size_t n_entries, int ahead,
+     const double *x, double *sum)
 {
-    const __m128d low = _mm_loadh_pd(_mm_load_sd(x + c[0]), x + c[1]);
-    const __m128d high = _mm_loadh_pd(_mm_load_sd(x + c[2]), x + c[3]);
+    const struct stk_lu_chunk *chunk = &half->chunks[c];
+    __m256d low[2] = {_mm256_setzero_pd(), _mm256_setzero_pd()};
+    __m256d high[2] = {_mm256_setzero_pd(), _mm256_setzero_pd()};
 
-    return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
-}
-
-STK_TARGET_AVX2 static inline double twelve(const struct stk_lu_half *half, size_t k,
-                                            int ahead, const double *x)
-{
-    const double *v = half->values + k;
-    const int32_t *c = half->columns + k;
-
-    ask_for(half, k, ahead);
-    __m256d sum = _mm256_mul_pd(_mm256_loadu_pd(v), four_of(x, c));
-    sum = _mm256_fmadd_pd(_mm256_loadu_pd(v + 4), four_of(x, c + 4), sum);
-    sum = _mm256_fmadd_pd(_mm256_loadu_pd(v + 8), four_of(x, c + 8), sum);
-    const __m128d pair =
-        _mm_add_pd(_mm256_castpd256_pd128(sum), _mm256_extractf128_pd(sum, 1));
-    return _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)));
+    ask_for(half, c, ahead);
+    if (chunk->block != STK_LU_RUNS) {
+        sums_plain(half, c, n_entries, x, sum);
+        return;
+    }
+    for (size_t s = 0; s < n_entries; s++) {
+        const double *from = x + chunk->bases[s];
+        low[s % 2] = _mm256_fmadd_pd(_mm256_loadu_pd(chunk->values[s]),
+                                     _mm256_loadu_pd(from), low[s % 2]);
+        high[s % 2] = _mm256_fmadd_pd(_mm256_loadu_pd(chunk->values[s] + 4),
+                                      _mm256_loadu_pd(from + 4), high[s % 2]);
+    }
+    _mm256_storeu_pd(sum, _mm256_add_pd(low[0], low[1]));
+    _mm256_storeu_pd(sum + 4, _mm256_add_pd(high[0], high[1]));
 }
 
 #include "kernels/lu_loops.h"

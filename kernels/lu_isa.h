@@ -8,6 +8,7 @@
 extern const struct stk_lu_loops stk_lu_plain_loops;
 #if STK_HAVE_X86
 extern const struct stk_lu_loops stk_lu_avx2_loops;
+extern const struct stk_lu_loops stk_lu_avx512_loops;
 #endif
 
 #endif

@@ -116,20 +116,36 @@ void st_hpcg_right_side(const struct st_hpcg *h, double *b)
     }
 }
 
-/* Renew the ghosts behind x. */
-static enum st_status exchange(struct st_hpcg *h, struct st_hpcg_level *l, double *x,
-                               struct st_error *err)
+/* Ask for and send what renews the ghosts of x … */
+static enum st_status begin_exchange(struct st_hpcg *h, struct st_hpcg_level *l,
+                                     const double *x, struct st_error *err)
 {
     const double start_s = st_now();
 
     stk_pack(l->halo->n_sent, l->halo->sent_index, x, l->halo->send);
-    enum st_status rc = stm_halo_start(l->halo, err);
-    if (rc == ST_OK) {
-        rc = stm_halo_finish(l->halo, err);
-    }
+    const enum st_status rc = stm_halo_start(l->halo, err);
+    spend(h, ST_HPCG_HALO, start_s, 0.0);
+    return rc;
+}
+
+/* … and put it behind x. */
+static enum st_status end_exchange(struct st_hpcg *h, struct st_hpcg_level *l, double *x,
+                                   struct st_error *err)
+{
+    const double start_s = st_now();
+    const enum st_status rc = stm_halo_finish(l->halo, err);
+
     (void)memcpy(x + l->n_rows, l->halo->ghosts, l->halo->n_ghosts * sizeof *x);
     spend(h, ST_HPCG_HALO, start_s, 0.0);
     return rc;
+}
+
+static enum st_status exchange(struct st_hpcg *h, struct st_hpcg_level *l, double *x,
+                               struct st_error *err)
+{
+    const enum st_status rc = begin_exchange(h, l, x, err);
+
+    return rc == ST_OK ? end_exchange(h, l, x, err) : rc;
 }
 
 static enum st_status reduce(struct st_hpcg *h, double *sum, struct st_error *err)
@@ -161,21 +177,37 @@ static double csr_bytes(const struct st_hpcg_level *l)
            stk_work_bytes(&stk_csr_work_per_row, l->n_rows);
 }
 
+/* The product while the ghosts are under way, then their part. */
+static enum st_status multiply_halves(struct st_hpcg *h, double *x, double *y,
+                                      double *dot, struct st_error *err)
+{
+    struct st_hpcg_level *l = &h->level[0];
+    enum st_status rc = begin_exchange(h, l, x, err);
+    double start_s = st_now();
+
+    if (rc != ST_OK) {
+        return rc;
+    }
+    *dot = h->loops->multiply(&l->lu, x, y);
+    spend(h, ST_HPCG_SPMV, start_s, stk_work_bytes(&stk_lu_multiply_work, l->n_rows));
+    rc = end_exchange(h, l, x, err);
+    start_s = st_now();
+    *dot += stk_lu_add_ghosts(&l->ghosts, x, y);
+    spend(h, ST_HPCG_SPMV, start_s, 0.0);
+    return rc;
+}
+
 enum st_status st_hpcg_multiply(struct st_hpcg *h, double *x, double *y, double *dot,
                                 struct st_error *err)
 {
     struct st_hpcg_level *l = &h->level[0];
-    const enum st_status rc = exchange(h, l, x, err);
-    const double start_s = st_now();
+    double sum = 0.0;
 
     if (h->is_optimised) {
-        const double sum = h->loops->multiply(&l->lu, x, y);
-        spend(h, ST_HPCG_SPMV, start_s, stk_work_bytes(&stk_lu_multiply_work, l->n_rows));
-        if (dot != NULL) {
-            *dot = sum;
-        }
-        return rc;
+        return multiply_halves(h, x, y, dot != NULL ? dot : &sum, err);
     }
+    const enum st_status rc = exchange(h, l, x, err);
+    const double start_s = st_now();
     stk_csr_multiply_ref(&l->csr, x, y);
     spend(h, ST_HPCG_SPMV, start_s, csr_bytes(l));
     if (dot != NULL) {
@@ -187,15 +219,14 @@ enum st_status st_hpcg_multiply(struct st_hpcg *h, double *x, double *y, double 
     return rc;
 }
 
-/* Symmetric sweep from zero. */
+/* Symmetric sweep from zero. Optimised: t = U x is kept. */
 static void smooth_zero(struct st_hpcg *h, struct st_hpcg_level *l, const double *r)
 {
     const double start_s = st_now();
 
     if (h->is_optimised) {
-        (void)memset(l->x + l->n_rows, 0, l->halo->n_ghosts * sizeof *l->x);
         h->loops->forward_zero(&l->lu, r, l->x);
-        h->loops->backward_zero(&l->lu, l->x);
+        h->loops->backward_zero(&l->lu, l->x, l->t);
         spend(h, ST_HPCG_SYMGS, start_s,
               stk_work_bytes(&stk_lu_forward_zero_work, l->n_rows) +
                   stk_work_bytes(&stk_lu_backward_zero_work, l->n_rows));
@@ -207,23 +238,26 @@ static void smooth_zero(struct st_hpcg *h, struct st_hpcg_level *l, const double
     spend(h, ST_HPCG_SYMGS, start_s, 2.0 * csr_bytes(l));
 }
 
-/* Symmetric sweep from what x holds. */
-static enum st_status smooth(struct st_hpcg *h, struct st_hpcg_level *l, const double *r,
-                             struct st_error *err)
+/* Symmetric sweep from the x that smooth_zero() left and prolong() raised by @p coarse. */
+static enum st_status smooth(struct st_hpcg *h, struct st_hpcg_level *l,
+                             const double *coarse, struct st_error *err)
 {
     const enum st_status rc = exchange(h, l, l->x, err);
     const double start_s = st_now();
 
     if (h->is_optimised) {
-        h->loops->forward(&l->lu, r, l->x, l->t);
+        stk_lu_take_ghosts(&l->ghosts, l->x, l->r, l->kept);
+        stk_lu_forward_raised(h->loops, &l->lu, &l->raised, coarse, l->r, l->t, l->x);
+        stk_lu_restore(&l->ghosts, l->kept, l->r);
         h->loops->backward(&l->lu, l->t, l->x);
         spend(h, ST_HPCG_SYMGS, start_s,
               stk_work_bytes(&stk_lu_forward_work, l->n_rows) +
+                  stk_work_bytes(&stk_lu_columns_work, l->raised.n) +
                   stk_work_bytes(&stk_lu_backward_work, l->n_rows));
         return rc;
     }
-    stk_gs_forward_ref(&l->csr, l->diagonal, r, l->x);
-    stk_gs_backward_ref(&l->csr, l->diagonal, r, l->x);
+    stk_gs_forward_ref(&l->csr, l->diagonal, l->r, l->x);
+    stk_gs_backward_ref(&l->csr, l->diagonal, l->r, l->x);
     spend(h, ST_HPCG_SYMGS, start_s, 2.0 * csr_bytes(l));
     return rc;
 }
@@ -235,20 +269,20 @@ static enum st_status restrict_residual(struct st_hpcg *h, struct st_hpcg_level 
     const enum st_status rc = exchange(h, l, l->x, err);
     const size_t n_coarse = l->n_rows / 8;
     const double start_s = st_now();
-    double bytes =
-        stk_work_bytes(&stk_lu_multiply_work, n_coarse) + 12.0 * (double)n_coarse;
 
-    if (!h->is_optimised) {
-        stk_csr_multiply_ref(&l->csr, l->x, l->t);
-        bytes = csr_bytes(l) + 28.0 * (double)n_coarse;
+    if (h->is_optimised) {
+        stk_lu_take_ghosts(&l->ghosts, l->x, l->r, l->kept);
+        h->loops->residual(&l->lu, n_coarse, l->fine_rows, l->r, l->t, l->x, coarse);
+        stk_lu_restore(&l->ghosts, l->kept, l->r);
+        spend(h, ST_HPCG_RESTRICT, start_s,
+              stk_work_bytes(&stk_lu_residual_work, n_coarse));
+        return rc;
     }
+    stk_csr_multiply_ref(&l->csr, l->x, l->t);
     for (size_t c = 0; c < n_coarse; c++) {
-        const size_t row = l->fine_rows[c];
-        const double product =
-            h->is_optimised ? h->loops->row(&l->lu, row, l->x) : l->t[row];
-        coarse[c] = l->r[row] - product;
+        coarse[c] = l->r[l->fine_rows[c]] - l->t[l->fine_rows[c]];
     }
-    spend(h, ST_HPCG_RESTRICT, start_s, bytes);
+    spend(h, ST_HPCG_RESTRICT, start_s, csr_bytes(l) + 28.0 * (double)n_coarse);
     return rc;
 }
 
@@ -276,8 +310,9 @@ enum st_status st_hpcg_precondition(struct st_hpcg *h, struct st_error *err)
     smooth_zero(h, &h->level[last], h->level[last].r);
     for (int level = last - 1; rc == ST_OK && level >= 0; level--) {
         struct st_hpcg_level *l = &h->level[level];
-        prolong(h, l, h->level[level + 1].x);
-        rc = smooth(h, l, l->r, err);
+        const double *coarse = h->level[level + 1].x;
+        prolong(h, l, coarse);
+        rc = smooth(h, l, coarse, err);
     }
     return rc;
 }

@@ -21,6 +21,10 @@
  * loops, or halves of 13 entries a row with fused loops (kernels/lu.h).
  */
 
+enum {
+    ST_HPCG_LEVEL_ARRAYS = 19
+};
+
 /** Where the time of a solve goes; the last two are waiting. */
 enum st_hpcg_part {
     ST_HPCG_SPMV, /**< optimised: with the dot product of the same vectors */
@@ -38,8 +42,11 @@ enum st_hpcg_part {
 struct st_hpcg_level {
     size_t n[3]; /**< points of this rank */
     size_t n_rows;
-    struct stk_csr csr; /**< plain storage, or */
-    struct stk_lu lu;   /**< halves */
+    struct stk_csr csr;           /**< plain storage, or */
+    struct stk_lu lu;             /**< halves, and what is outside them: */
+    struct stk_csr_rows ghosts;   /**< entries in columns of other ranks */
+    struct stk_lu_columns raised; /**< columns of U at the points of the next level */
+    double *kept;                 /**< [rows of ghosts] scratch */
     double *diagonal;
     double *x, *r, *t; /**< correction (ghosts behind it), right side, scratch */
     uint32_t *
@@ -47,7 +54,8 @@ struct st_hpcg_level {
     struct stm_halo *halo;
     size_t ghost_first[27]; /**< number of the first ghost of each neighbouring rank */
     size_t part_start[2];   /**< backing store of the split: one part */
-    struct st_mapping arrays[12];
+    size_t ghost_rows[2];   /**< the same for the rows of ghosts */
+    struct st_mapping arrays[ST_HPCG_LEVEL_ARRAYS];
 };
 
 struct st_hpcg {

@@ -15,8 +15,11 @@
 enum {
     N_STEPS = 27,
     MIDDLE = 13, /* the step to the point itself */
-    OUTSIDE = -1
+    OUTSIDE = -1,
+    SCATTERED_MOST = STK_LU_WIDTH + 1 /* see fill_chunk(); one more for the last chunk */
 };
+
+typedef int16_t offsets_of_chunk[STK_LU_WIDTH][STK_LU_LANES];
 
 static const double HPCG_DIAGONAL = 26.0;
 
@@ -30,11 +33,20 @@ enum {
     A_START,
     A_COLUMNS,
     A_VALUES,
-    A_LOWER_COLUMNS,
-    A_LOWER_VALUES,
-    A_UPPER_COLUMNS,
-    A_UPPER_VALUES
+    A_LOWER,
+    A_LOWER_OFFSETS,
+    A_UPPER,
+    A_UPPER_OFFSETS,
+    A_RAISED_ROWS,
+    A_RAISED_VALUES,
+    A_GHOST_START,
+    A_GHOST_ROWS,
+    A_GHOST_COLUMNS,
+    A_GHOST_VALUES,
+    A_KEPT,
+    N_ROWS_OF_ARRAYS
 };
+_Static_assert((int)N_ROWS_OF_ARRAYS == (int)ST_HPCG_LEVEL_ARRAYS, "one row an array");
 
 /* Step d along an axis: -1, 0 or 1. */
 static int move_of(int d, int axis)
@@ -156,12 +168,38 @@ static enum st_status make_halo(struct st_hpcg *h, struct st_hpcg_level *l, int 
     return rc;
 }
 
+/* Rows that have entries in ghosts, and these entries. */
+static void count_ghost_entries(const struct st_hpcg *h, const struct st_hpcg_level *l,
+                                size_t *n_rows, size_t *n_entries)
+{
+    size_t inner_rows = 1;
+    size_t entries = 1;
+    size_t own = 1;
+
+    for (int axis = 0; axis < 3; axis++) {
+        const size_t sides = (h->at[axis] > 0 ? 1U : 0U) +
+                             (h->at[axis] + 1 < h->grid.ranks[axis] ? 1U : 0U);
+        inner_rows *= l->n[axis] - sides;
+        entries *= 3 * l->n[axis] - 2 + sides;
+        own *= 3 * l->n[axis] - 2;
+    }
+    *n_rows = l->n_rows - inner_rows;
+    *n_entries = entries - own;
+}
+
 static enum st_status allocate(struct st_hpcg *h, struct st_hpcg_level *l, int level,
                                struct st_error *err)
 {
     const size_t n = l->n_rows;
     const size_t with_ghosts = n + (size_t)st_hpcg_ghosts(&h->grid, level);
+    const size_t n_chunks = (n + STK_LU_LANES - 1) / STK_LU_LANES;
+    const bool has_next = level + 1 < ST_HPCG_LEVELS;
     const bool is_csr = !h->is_optimised;
+    const bool is_raised = has_next && !is_csr;
+    size_t n_edge = 0;
+    size_t n_edge_entries = 0;
+
+    count_ghost_entries(h, l, &n_edge, &n_edge_entries);
     const struct {
         int row;
         bool wanted;
@@ -171,14 +209,21 @@ static enum st_status allocate(struct st_hpcg *h, struct st_hpcg_level *l, int l
         {A_X, true, with_ghosts, sizeof(double)},
         {A_R, true, n, sizeof(double)},
         {A_T, true, n, sizeof(double)},
-        {A_FINE, level + 1 < ST_HPCG_LEVELS, n / 8, sizeof(uint32_t)},
+        {A_FINE, has_next, n / 8, sizeof(uint32_t)},
         {A_START, is_csr, n + 1, sizeof(uint32_t)},
         {A_COLUMNS, is_csr, N_STEPS * n, sizeof(int32_t)},
         {A_VALUES, is_csr, N_STEPS * n, sizeof(double)},
-        {A_LOWER_COLUMNS, !is_csr, STK_LU_WIDTH * n, sizeof(int32_t)},
-        {A_LOWER_VALUES, !is_csr, STK_LU_WIDTH * n, sizeof(double)},
-        {A_UPPER_COLUMNS, !is_csr, STK_LU_WIDTH * n, sizeof(int32_t)},
-        {A_UPPER_VALUES, !is_csr, STK_LU_WIDTH * n, sizeof(double)},
+        {A_LOWER, !is_csr, n_chunks, sizeof(struct stk_lu_chunk)},
+        {A_LOWER_OFFSETS, !is_csr, SCATTERED_MOST, sizeof(offsets_of_chunk)},
+        {A_UPPER, !is_csr, n_chunks, sizeof(struct stk_lu_chunk)},
+        {A_UPPER_OFFSETS, !is_csr, SCATTERED_MOST, sizeof(offsets_of_chunk)},
+        {A_RAISED_ROWS, is_raised, STK_LU_WIDTH * (n / 8), sizeof(uint32_t)},
+        {A_RAISED_VALUES, is_raised, STK_LU_WIDTH * (n / 8), sizeof(double)},
+        {A_GHOST_START, !is_csr, n_edge + 1, sizeof(uint32_t)},
+        {A_GHOST_ROWS, !is_csr, n_edge, sizeof(uint32_t)},
+        {A_GHOST_COLUMNS, !is_csr, n_edge_entries, sizeof(int32_t)},
+        {A_GHOST_VALUES, !is_csr, n_edge_entries, sizeof(double)},
+        {A_KEPT, !is_csr, n_edge, sizeof(double)},
     };
 
     for (size_t i = 0; i < ST_COUNT(arrays); i++) {
@@ -195,6 +240,7 @@ static enum st_status allocate(struct st_hpcg *h, struct st_hpcg_level *l, int l
     l->r = l->arrays[A_R].base;
     l->t = l->arrays[A_T].base;
     l->fine_rows = l->arrays[A_FINE].base;
+    l->kept = l->arrays[A_KEPT].base;
     return ST_OK;
 }
 
@@ -220,29 +266,181 @@ static void fill_csr(const struct st_hpcg *h, struct st_hpcg_level *l)
     l->csr = (struct stk_csr){{1, l->part_start}, start, columns, values};
 }
 
-/* Steps 0 … 12 lead to lower numbers, nearest last; 26 … 14 to higher ones, nearest last. */
-static void fill_halves(const struct st_hpcg *h, struct st_hpcg_level *l)
-{
-    int32_t *columns[2] = {l->arrays[A_LOWER_COLUMNS].base,
-                           l->arrays[A_UPPER_COLUMNS].base};
-    double *values[2] = {l->arrays[A_LOWER_VALUES].base, l->arrays[A_UPPER_VALUES].base};
+/* What is filled into the halves of a level. */
+struct halves {
+    struct stk_lu_chunk *chunks[2];
+    offsets_of_chunk *offsets[2];
+    int32_t n_scattered[2]; /* chunks with offsets so far */
+};
 
-    for (size_t row = 0; row < l->n_rows; row++) {
-        int32_t column[N_STEPS];
-        columns_of(h, l, row, column);
-        for (int d = 0; d < N_STEPS; d++) {
-            if (d == MIDDLE) {
-                continue;
-            }
-            const int half = d < MIDDLE ? 0 : 1;
-            const size_t k =
-                row * STK_LU_WIDTH + (size_t)(half == 0 ? d : N_STEPS - 1 - d);
-            columns[half][k] = column[d] == OUTSIDE ? (int32_t)row : column[d];
-            values[half][k] = column[d] == OUTSIDE ? 0.0 : -1.0;
+/* Where an entry goes, and the columns of the chunk's rows. */
+struct place_of_entry {
+    size_t chunk;
+    int entry;
+    int32_t (*columns)[N_STEPS]; /* [STK_LU_LANES] */
+};
+
+/* Entry of a half for the step there: the lower half's nearest step is 12, the upper one's 14. */
+static int step_of(int half, int s)
+{
+    return half == 0 ? s : N_STEPS - 1 - s;
+}
+
+/*
+ * One entry of the 8 rows of chunk c: values, and the columns in the 8 rows. Where a row has no
+ * such neighbour on this rank its value is zero and its column that which a neighbour would have,
+ * so that the columns are a run; or the nearest row there is. Without any neighbour the rows' own
+ * numbers serve.
+ */
+static void fill_entry(const struct st_hpcg_level *l, const struct halves *to, int half,
+                       const struct place_of_entry *at, int32_t column[STK_LU_LANES])
+{
+    const int d = step_of(half, at->entry);
+    const int64_t nx = (int64_t)l->n[0];
+    const int64_t step =
+        move_of(d, 0) + nx * (move_of(d, 1) + (int64_t)l->n[1] * move_of(d, 2));
+    const int64_t n = (int64_t)l->n_rows;
+    double *values = to->chunks[half][at->chunk].values[at->entry];
+    bool is_empty = true;
+
+    for (int lane = 0; lane < STK_LU_LANES; lane++) {
+        const int64_t own = at->columns[lane][d];
+        is_empty = is_empty && !(own != OUTSIDE && own < n);
+    }
+    for (int lane = 0; lane < STK_LU_LANES; lane++) {
+        const int64_t row = (int64_t)(at->chunk * STK_LU_LANES) + lane;
+        const int64_t own = at->columns[lane][d];
+        const bool is_entry = own != OUTSIDE && own < n;
+        const int64_t near = row + (is_empty ? 0 : step);
+        column[lane] = (int32_t)(is_entry ? own : near < 0 ? 0 : near < n ? near : n - 1);
+        values[lane] = is_entry ? -1.0 : 0.0;
+    }
+}
+
+/*
+ * Chunk c of a half. Its columns are runs unless one was cut off at the first or last row, which
+ * an entry does in one chunk at most: the one where its first neighbour appears. So there are
+ * offsets for SCATTERED_MOST chunks. @return false if that was wrong
+ */
+static bool fill_chunk(const struct st_hpcg_level *l, struct halves *to, int half,
+                       size_t c, int32_t (*columns)[N_STEPS])
+{
+    struct stk_lu_chunk *chunk = &to->chunks[half][c];
+    int32_t column[STK_LU_WIDTH][STK_LU_LANES];
+    bool are_runs = true;
+
+    for (int s = 0; s < STK_LU_WIDTH; s++) {
+        const struct place_of_entry at = {c, s, columns};
+        fill_entry(l, to, half, &at, column[s]);
+        chunk->bases[s] = column[s][0];
+        for (int lane = 0; lane < STK_LU_LANES; lane++) {
+            are_runs = are_runs && column[s][lane] == column[s][0] + lane;
         }
     }
-    l->lu = (struct stk_lu){
-        l->n_rows, l->diagonal, {values[0], columns[0]}, {values[1], columns[1]}};
+    chunk->block = STK_LU_RUNS;
+    if (are_runs || to->n_scattered[half] == SCATTERED_MOST) {
+        return are_runs;
+    }
+    chunk->block = to->n_scattered[half]++;
+    for (int s = 0; s < STK_LU_WIDTH; s++) {
+        for (int lane = 0; lane < STK_LU_LANES; lane++) { /* at most 8 apart */
+            to->offsets[half][chunk->block][s][lane] =
+                (int16_t)(column[s][lane] - column[s][0]);
+        }
+    }
+    return true;
+}
+
+/* Entries of a row in ghosts, behind those of the rows before. */
+static void add_ghosts(struct st_hpcg_level *l, size_t row, const int32_t *columns,
+                       size_t *n_rows, uint32_t *n_entries)
+{
+    uint32_t *start = l->arrays[A_GHOST_START].base;
+    uint32_t *rows = l->arrays[A_GHOST_ROWS].base;
+    int32_t *ghosts = l->arrays[A_GHOST_COLUMNS].base;
+    double *values = l->arrays[A_GHOST_VALUES].base;
+    const uint32_t before = *n_entries;
+
+    for (int d = 0; d < N_STEPS; d++) {
+        if (columns[d] != OUTSIDE && (size_t)columns[d] >= l->n_rows) {
+            ghosts[*n_entries] = columns[d];
+            values[(*n_entries)++] = -1.0;
+        }
+    }
+    if (*n_entries > before) {
+        rows[*n_rows] = (uint32_t)row;
+        start[*n_rows] = before;
+        start[++*n_rows] = *n_entries;
+    }
+}
+
+static enum st_status fill_halves(const struct st_hpcg *h, struct st_hpcg_level *l,
+                                  struct st_error *err)
+{
+    struct halves to = {
+        {l->arrays[A_LOWER].base, l->arrays[A_UPPER].base},
+        {l->arrays[A_LOWER_OFFSETS].base, l->arrays[A_UPPER_OFFSETS].base},
+        {0, 0}};
+    uint32_t n_entries = 0;
+
+    l->ghost_rows[1] = 0;
+    for (size_t c = 0; c * STK_LU_LANES < l->n_rows; c++) {
+        int32_t columns[STK_LU_LANES][N_STEPS];
+        for (size_t lane = 0; lane < STK_LU_LANES; lane++) {
+            const size_t row = c * STK_LU_LANES + lane;
+            if (row < l->n_rows) {
+                columns_of(h, l, row, columns[lane]);
+                add_ghosts(l, row, columns[lane], &l->ghost_rows[1], &n_entries);
+            } else { /* fills up the last chunk */
+                for (int d = 0; d < N_STEPS; d++) {
+                    columns[lane][d] = OUTSIDE;
+                }
+            }
+        }
+        if (!fill_chunk(l, &to, 0, c, columns) || !fill_chunk(l, &to, 1, c, columns)) {
+            return st_fail(err, ST_ERR_INTERNAL,
+                           "hpcg: more scattered chunks than grids have");
+        }
+    }
+    l->lu = (struct stk_lu){l->n_rows,
+                            l->diagonal,
+                            {to.chunks[0], (const offsets_of_chunk *)to.offsets[0]},
+                            {to.chunks[1], (const offsets_of_chunk *)to.offsets[1]},
+                            false};
+    l->lu.is_wide = stk_lu_is_wide(&l->lu);
+    l->ghosts = (struct stk_csr_rows){{{1, l->ghost_rows},
+                                       l->arrays[A_GHOST_START].base,
+                                       l->arrays[A_GHOST_COLUMNS].base,
+                                       l->arrays[A_GHOST_VALUES].base},
+                                      l->arrays[A_GHOST_ROWS].base};
+    return ST_OK;
+}
+
+/* The columns of U at the points of the next level, copied from the rows of U. */
+static void fill_raised(struct st_hpcg_level *l)
+{
+    uint32_t *rows = l->arrays[A_RAISED_ROWS].base;
+    double *values = l->arrays[A_RAISED_VALUES].base;
+    const int64_t nx = (int64_t)l->n[0];
+    const int64_t plane = nx * (int64_t)l->n[1];
+
+    for (size_t k = 0; k < l->n_rows / 8; k++) {
+        const size_t column = l->fine_rows[k];
+        for (int s = 0; s < STK_LU_WIDTH; s++) {
+            const int d = step_of(1, s);
+            const int64_t row = (int64_t)column - move_of(d, 0) - nx * move_of(d, 1) -
+                                plane * move_of(d, 2);
+            const size_t at = k * STK_LU_WIDTH + (size_t)s;
+            const bool is_entry =
+                row >= 0 && stk_lu_column(&l->lu.upper, (size_t)row, (size_t)s) == column;
+            rows[at] = is_entry ? (uint32_t)row : (uint32_t)column;
+            values[at] = is_entry ? l->lu.upper.chunks[(size_t)row / STK_LU_LANES]
+                                        .values[s][(size_t)row % STK_LU_LANES]
+                                  : 0.0;
+        }
+    }
+    l->raised = (struct stk_lu_columns){l->n_rows / 8, l->fine_rows, rows, values,
+                                        (size_t)(plane + nx + 1)};
 }
 
 /* Coarse point (i, j, k) is fine point (2i, 2j, 2k). */
@@ -277,15 +475,18 @@ enum st_status st_hpcg_build_level(struct st_hpcg *h, int level, struct st_error
     }
     const struct stk_split split = {1, l->part_start};
     stk_fill(&split, HPCG_DIAGONAL, l->diagonal);
-    if (h->is_optimised) {
-        fill_halves(h, l);
-    } else {
-        fill_csr(h, l);
-    }
     if (level + 1 < ST_HPCG_LEVELS) {
         fill_fine_rows(l);
     }
-    return ST_OK;
+    if (!h->is_optimised) {
+        fill_csr(h, l);
+        return ST_OK;
+    }
+    rc = stm_agree(&h->comm, fill_halves(h, l, err), err);
+    if (rc == ST_OK && level + 1 < ST_HPCG_LEVELS) {
+        fill_raised(l);
+    }
+    return rc;
 }
 
 size_t st_hpcg_row_length(const struct st_hpcg *h, size_t row)

@@ -148,11 +148,13 @@ static void validity_tests_notice(void **unused)
         /* One entry of one rank; it is part of the product and of the smoother. Near the
          * middle of the block, so that it is no place filled up with zeros. */
         const size_t row = h->level[0].n_rows / 2 + 136;
-        double *values = optimised == 1
-                             ? h->level[0].arrays[9].base  /* the lower half's values */
-                             : h->level[0].arrays[7].base; /* CSR's */
-        values[optimised == 1 ? row * STK_LU_WIDTH : h->level[0].csr.row_start[row]] +=
-            world.rank == 0 ? 1e-3 : 0.0;
+        const struct st_hpcg_level *l = &h->level[0];
+        struct stk_lu_chunk *lower = l->arrays[8].base;
+        double *csr_values = l->arrays[7].base;
+        double *value = optimised == 1
+                            ? &lower[row / STK_LU_LANES].values[0][row % STK_LU_LANES]
+                            : &csr_values[l->csr.row_start[row]];
+        *value += world.rank == 0 ? 1e-3 : 0.0;
         st_assert_all(&world, st_hpcg_validate(h, &found, &err) == ST_OK);
         st_assert_all(&world, found.spmv_asymmetry > 100.0 && found.mg_asymmetry > 100.0);
         st_hpcg_destroy(&h);
