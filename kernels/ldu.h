@@ -29,6 +29,8 @@ extern const struct stk_work stk_ldu_cell_work; /* product: diag and x read, y w
 
 /** y = A x. */
 void stk_ldu_multiply(const struct stk_ldu *a, const double *x, double *y);
+/** y += the off-diagonal part of A x; y holds the diagonal's part. @return sum of x y */
+double stk_ldu_multiply_rest(const struct stk_ldu *a, const double *x, double *y);
 /** out[c] = sum of row c. */
 void stk_ldu_row_sums(const struct stk_ldu *a, double *out);
 
@@ -37,6 +39,21 @@ void stk_ldu_dilu(const struct stk_ldu *a, double *inverse);
 /** w = M^-1 r by it. */
 void stk_ldu_dilu_solve(const struct stk_ldu *a, const double *inverse, const double *r,
                         double *w);
+
+/** The same if w = inverse r already. @return sum of w r */
+double stk_ldu_dilu_sweeps(const struct stk_ldu *a, const double *inverse,
+                           const double *r, double *w);
+
+/** Vectors of conjugate gradients with DIC. */
+struct stk_ldu_cg {
+    size_t n;
+    const double *inverse, *p;
+    double *x, *r, *w;
+};
+/** p = w + beta p; w = diagonal times p. */
+void stk_ldu_cg_direct(const struct stk_ldu *a, double beta, double *w, double *p);
+/** x += alpha p; r -= alpha w; w = inverse r. @return sum of |r| */
+double stk_ldu_cg_step(const struct stk_ldu_cg *v, double alpha);
 
 /** One symmetric Gauss-Seidel sweep on x; @p right (right side less the part of other ranks)
  * is used up. */

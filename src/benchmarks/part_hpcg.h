@@ -1,6 +1,7 @@
 #ifndef ST_BENCHMARKS_PART_HPCG_H
 #define ST_BENCHMARKS_PART_HPCG_H
 
+#include "kernels/box27.h"
 #include "kernels/csr.h"
 #include "kernels/lu.h"
 #include "kernels/vector.h"
@@ -16,13 +17,13 @@
 
 /*
  * HPCG's problem on this rank and its solver (METHODS 4.1): conjugate gradients with one V-cycle
- * of four levels, smoothed by symmetric Gauss-Seidel in natural order within each rank. Two
- * storages of the same matrices give the same iterations: plain CSR with the reference code's
- * loops, or halves of 13 entries a row with fused loops (kernels/lu.h).
+ * of four levels, smoothed by symmetric Gauss-Seidel in natural order within each rank. Three
+ * storages give the same iterations: plain CSR with the reference code's loops, halves of 13
+ * entries a row with fused loops (kernels/lu.h), and the stencil itself (kernels/box27.h).
  */
 
 enum {
-    ST_HPCG_LEVEL_ARRAYS = 19
+    ST_HPCG_LEVEL_ARRAYS = 21
 };
 
 /** Where the time of a solve goes; the last two are waiting. */
@@ -47,6 +48,7 @@ struct st_hpcg_level {
     struct stk_csr_rows ghosts;   /**< entries in columns of other ranks */
     struct stk_lu_columns raised; /**< columns of U at the points of the next level */
     double *kept;                 /**< [rows of ghosts] scratch */
+    double *zeros, *scratch;      /**< stencil: [n[0]] and [2 n[0]] */
     double *diagonal;
     double *x, *r, *t; /**< correction (ghosts behind it), right side, scratch */
     uint32_t *
@@ -62,8 +64,9 @@ struct st_hpcg {
     struct stm_comm comm;
     struct st_hpcg_grid grid;
     uint64_t at[3]; /**< this rank's place among the ranks */
-    bool is_optimised;
+    enum st_hpcg_storage storage;
     const struct stk_lu_loops *loops;
+    const struct stk_box_loops *box_loops;
     struct st_hpcg_level level[ST_HPCG_LEVELS];
     double *x, *b, *p, *q; /**< [rows of the finest level], p with ghosts */
     struct st_mapping arrays[4];
@@ -74,8 +77,9 @@ struct st_hpcg {
 
 /** Build matrices, right side and halos. Collective. @param out owned by the caller on success */
 enum st_status st_hpcg_create(const struct stm_comm *comm,
-                              const struct st_hpcg_grid *grid, bool is_optimised,
-                              struct st_hpcg **out, struct st_error *err);
+                              const struct st_hpcg_grid *grid,
+                              enum st_hpcg_storage storage, struct st_hpcg **out,
+                              struct st_error *err);
 /** Local; accepts NULL and half-built. */
 void st_hpcg_destroy(struct st_hpcg **hpcg);
 

@@ -13,7 +13,7 @@
 #include "src/benchmarks/part_matrix.h"
 
 enum {
-    N_STEPS = 27,
+    N_STEPS = ST_HPCG_STEPS,
     MIDDLE = 13, /* the step to the point itself */
     OUTSIDE = -1,
     SCATTERED_MOST = STK_LU_WIDTH + 1 /* see fill_chunk(); one more for the last chunk */
@@ -44,6 +44,8 @@ enum {
     A_GHOST_COLUMNS,
     A_GHOST_VALUES,
     A_KEPT,
+    A_ZEROS,
+    A_SCRATCH,
     N_ROWS_OF_ARRAYS
 };
 _Static_assert((int)N_ROWS_OF_ARRAYS == (int)ST_HPCG_LEVEL_ARRAYS, "one row an array");
@@ -54,7 +56,7 @@ static int move_of(int d, int axis)
     return axis == 0 ? d % 3 - 1 : axis == 1 ? d / 3 % 3 - 1 : d / 9 - 1;
 }
 
-static bool has_rank(const struct st_hpcg *h, int d)
+bool st_hpcg_has_rank(const struct st_hpcg *h, int d)
 {
     for (int axis = 0; axis < 3; axis++) {
         const int move = move_of(d, axis);
@@ -91,7 +93,7 @@ static int32_t column_of(const struct st_hpcg *h, const struct st_hpcg_level *l,
     if (side == MIDDLE) {
         return (int32_t)(to[0] + l->n[0] * (to[1] + l->n[1] * to[2]));
     }
-    if (!has_rank(h, side)) {
+    if (!st_hpcg_has_rank(h, side)) {
         return OUTSIDE;
     }
     return (int32_t)(l->n_rows + l->ghost_first[side] + to[0] +
@@ -126,7 +128,7 @@ static size_t list_ghosts(const struct st_hpcg *h, struct st_hpcg_level *l,
 
     for (int d = 0; d < N_STEPS; d++) {
         l->ghost_first[d] = n;
-        if (d == MIDDLE || !has_rank(h, d)) {
+        if (d == MIDDLE || !st_hpcg_has_rank(h, d)) {
             continue;
         }
         size_t corner[3];
@@ -194,8 +196,10 @@ static enum st_status allocate(struct st_hpcg *h, struct st_hpcg_level *l, int l
     const size_t with_ghosts = n + (size_t)st_hpcg_ghosts(&h->grid, level);
     const size_t n_chunks = (n + STK_LU_LANES - 1) / STK_LU_LANES;
     const bool has_next = level + 1 < ST_HPCG_LEVELS;
-    const bool is_csr = !h->is_optimised;
-    const bool is_raised = has_next && !is_csr;
+    const bool is_csr = h->storage == ST_HPCG_CSR;
+    const bool is_halves = h->storage == ST_HPCG_HALVES;
+    const bool is_stencil = h->storage == ST_HPCG_STENCIL;
+    const bool is_raised = has_next && is_halves;
     size_t n_edge = 0;
     size_t n_edge_entries = 0;
 
@@ -213,17 +217,19 @@ static enum st_status allocate(struct st_hpcg *h, struct st_hpcg_level *l, int l
         {A_START, is_csr, n + 1, sizeof(uint32_t)},
         {A_COLUMNS, is_csr, N_STEPS * n, sizeof(int32_t)},
         {A_VALUES, is_csr, N_STEPS * n, sizeof(double)},
-        {A_LOWER, !is_csr, n_chunks, sizeof(struct stk_lu_chunk)},
-        {A_LOWER_OFFSETS, !is_csr, SCATTERED_MOST, sizeof(offsets_of_chunk)},
-        {A_UPPER, !is_csr, n_chunks, sizeof(struct stk_lu_chunk)},
-        {A_UPPER_OFFSETS, !is_csr, SCATTERED_MOST, sizeof(offsets_of_chunk)},
+        {A_LOWER, is_halves, n_chunks, sizeof(struct stk_lu_chunk)},
+        {A_LOWER_OFFSETS, is_halves, SCATTERED_MOST, sizeof(offsets_of_chunk)},
+        {A_UPPER, is_halves, n_chunks, sizeof(struct stk_lu_chunk)},
+        {A_UPPER_OFFSETS, is_halves, SCATTERED_MOST, sizeof(offsets_of_chunk)},
         {A_RAISED_ROWS, is_raised, STK_LU_WIDTH * (n / 8), sizeof(uint32_t)},
         {A_RAISED_VALUES, is_raised, STK_LU_WIDTH * (n / 8), sizeof(double)},
-        {A_GHOST_START, !is_csr, n_edge + 1, sizeof(uint32_t)},
-        {A_GHOST_ROWS, !is_csr, n_edge, sizeof(uint32_t)},
-        {A_GHOST_COLUMNS, !is_csr, n_edge_entries, sizeof(int32_t)},
-        {A_GHOST_VALUES, !is_csr, n_edge_entries, sizeof(double)},
-        {A_KEPT, !is_csr, n_edge, sizeof(double)},
+        {A_GHOST_START, is_halves, n_edge + 1, sizeof(uint32_t)},
+        {A_GHOST_ROWS, is_halves, n_edge, sizeof(uint32_t)},
+        {A_GHOST_COLUMNS, is_halves, n_edge_entries, sizeof(int32_t)},
+        {A_GHOST_VALUES, is_halves, n_edge_entries, sizeof(double)},
+        {A_KEPT, is_halves, n_edge, sizeof(double)},
+        {A_ZEROS, is_stencil, l->n[0], sizeof(double)},
+        {A_SCRATCH, is_stencil, 2 * l->n[0], sizeof(double)},
     };
 
     for (size_t i = 0; i < ST_COUNT(arrays); i++) {
@@ -241,6 +247,8 @@ static enum st_status allocate(struct st_hpcg *h, struct st_hpcg_level *l, int l
     l->t = l->arrays[A_T].base;
     l->fine_rows = l->arrays[A_FINE].base;
     l->kept = l->arrays[A_KEPT].base;
+    l->zeros = l->arrays[A_ZEROS].base;
+    l->scratch = l->arrays[A_SCRATCH].base;
     return ST_OK;
 }
 
@@ -478,8 +486,10 @@ enum st_status st_hpcg_build_level(struct st_hpcg *h, int level, struct st_error
     if (level + 1 < ST_HPCG_LEVELS) {
         fill_fine_rows(l);
     }
-    if (!h->is_optimised) {
+    if (h->storage == ST_HPCG_CSR) {
         fill_csr(h, l);
+    }
+    if (h->storage != ST_HPCG_HALVES) {
         return ST_OK;
     }
     rc = stm_agree(&h->comm, fill_halves(h, l, err), err);
@@ -519,8 +529,10 @@ void st_hpcg_exaggerate(struct st_hpcg *h, bool on)
 
     for (size_t row = 0; row < l->n_rows; row++) {
         l->diagonal[row] = HPCG_DIAGONAL * (on ? st_hpcg_exaggeration(h, row) : 1.0);
-        for (size_t k = h->is_optimised ? 0 : l->csr.row_start[row];
-             !h->is_optimised && k < l->csr.row_start[row + 1]; k++) {
+        if (h->storage != ST_HPCG_CSR) {
+            continue;
+        }
+        for (size_t k = l->csr.row_start[row]; k < l->csr.row_start[row + 1]; k++) {
             if ((size_t)l->csr.columns[k] == row) {
                 values[k] = l->diagonal[row];
             }

@@ -4,6 +4,13 @@
 #include "src/benchmarks/part_hpcg.h"
 
 /** Allocate and fill one level of h: matrix, vectors, halo. Collective over h->comm. */
+enum {
+    ST_HPCG_STEPS = 27 /**< to the neighbours of a point, x fastest; 13 to itself */
+};
+
+/** Is there a rank one step d away? Local. */
+bool st_hpcg_has_rank(const struct st_hpcg *h, int d);
+
 enum st_status st_hpcg_build_level(struct st_hpcg *h, int level, struct st_error *err);
 /** Entries in row @p row of the finest level. Local. */
 size_t st_hpcg_row_length(const struct st_hpcg *h, size_t row);

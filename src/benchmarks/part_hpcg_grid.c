@@ -228,7 +228,7 @@ static double halves_bytes(const struct st_hpcg_grid *grid, int level)
            2.0 * st_array_bytes(ghost_rows, 4) + st_array_bytes(ghost_rows, 8);
 }
 
-double st_hpcg_bytes(const struct st_hpcg_grid *grid, bool is_optimised)
+double st_hpcg_bytes(const struct st_hpcg_grid *grid, enum st_hpcg_storage storage)
 {
     double bytes = 0.0;
 
@@ -242,7 +242,9 @@ double st_hpcg_bytes(const struct st_hpcg_grid *grid, bool is_optimised)
 
         /* Diagonal and scratch; x, b, r, z, p, A p on the finest level, x and r below; the
          * numbers of the coarse points; ghosts with their numbers, and as many to send. */
-        bytes += is_optimised ? halves_bytes(grid, level) : csr;
+        bytes += storage == ST_HPCG_CSR      ? csr
+                 : storage == ST_HPCG_HALVES ? halves_bytes(grid, level)
+                                             : 3.0 * 8.0 * (double)grid->n[0];
         bytes += 2.0 * vector + (level == 0 ? 6.0 : 2.0) * vector;
         bytes += level + 1 < ST_HPCG_LEVELS ? st_array_bytes(n / 8, 4) : 0.0;
         bytes += (8.0 + 12.0) * (double)ghosts;

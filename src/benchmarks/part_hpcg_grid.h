@@ -14,6 +14,13 @@ enum {
     ST_HPCG_LEVELS = 4
 };
 
+/** How a level keeps its matrix. All give the same iterates up to rounding. */
+enum st_hpcg_storage {
+    ST_HPCG_CSR,    /**< plain CSR, the reference's loops */
+    ST_HPCG_HALVES, /**< kernels/lu.h: within HPCG's rules */
+    ST_HPCG_STENCIL /**< kernels/box27.h: no matrix, outside the rules */
+};
+
 /** Shape of the problem: ranks along each axis times points of each rank. */
 struct st_hpcg_grid {
     uint64_t ranks[3];
@@ -50,7 +57,7 @@ double st_hpcg_rating(const struct st_hpcg_grid *grid, uint64_t n_reference,
                       uint64_t n_iterations, double n_sets, double time_s,
                       double setup_s);
 
-/** Peak bytes of one rank. @param is_optimised halves of 13 entries a row, else CSR */
-double st_hpcg_bytes(const struct st_hpcg_grid *grid, bool is_optimised);
+/** Peak bytes of one rank. */
+double st_hpcg_bytes(const struct st_hpcg_grid *grid, enum st_hpcg_storage storage);
 
 #endif

@@ -139,6 +139,14 @@ static void bad_sizes_name_the_nearest_good(void **unused)
         {{"nz", "107"}, "nearest good: 104 x 104 x 104"},
         {{"nx", "16", "ny", "200", "nz", "200"}, "nearest good: 32 x 200 x 200"},
         {{"nx", "1", "ny", "1", "nz", "1"}, "nearest good: 16 x 16 x 16"},
+        /* 4 ranks are 2 x 2 x 1: halves of 100 lie nearest to 48, of 104 to 48 or 56. */
+        {{"scope", "total", "nx", "100", "ny", "96"},
+         "over 2 x 2 x 1 ranks: those of each rank must be multiples of 8, at least 16, "
+         "and the "
+         "smallest at least an eighth of the largest (four levels of grids); nearest "
+         "good: 96 x "
+         "96 x 104"},
+        {{"scope", "total", "nx", "97", "ny", "96"}, "nearest good: 96 x 96 x 104"},
     };
 
     (void)unused;
@@ -149,6 +157,11 @@ static void bad_sizes_name_the_nearest_good(void **unused)
     }
     static const char *const good[] = {"nx", "16", "ny", "128", "nz", "64", NULL};
     assert_int_equal(plan(4, 4, 0, good).rc, ST_OK);
+    static const char *const whole[] = {"scope", "total", "nx", "32", "ny",
+                                        "96",    "nz",    "24", NULL};
+    const struct planned p = plan(4, 4, 0, whole);
+    assert_int_equal(p.rc, ST_OK); /* 16 x 48 x 24 each */
+    assert_non_null(strstr(p.need.notes, "for 18432 rows"));
 }
 
 static void great_sizes_do_not_overflow(void **unused)
