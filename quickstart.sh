@@ -32,6 +32,7 @@ missing_packages() {
   else
     missing+=(libhwloc-dev libyaml-dev libcmocka-dev zlib1g-dev)
   fi
+  [[ -e /usr/include/scotch/ptscotch.h ]] || missing+=(libscotch-dev libptscotch-dev)
   if [[ $1 == test ]]; then
     command -v h5dump >/dev/null || missing+=(hdf5-tools)
     command -v clang >/dev/null || missing+=(clang)

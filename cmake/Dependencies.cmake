@@ -28,6 +28,26 @@ st_need(YAML_FOUND "libyaml" "libyaml-dev" "libyaml")
 find_package(ZLIB QUIET)
 st_need(ZLIB_FOUND "zlib" "zlib1g-dev" "zlib")
 
+# Optional: graph partitioning. Without it `partition: scotch` is refused with the reason.
+find_path(SCOTCH_INCLUDE ptscotch.h PATH_SUFFIXES scotch)
+find_library(SCOTCH_LIBRARY scotch)
+find_library(PTSCOTCH_LIBRARY ptscotch)
+find_library(PTSCOTCH_ERR_LIBRARY ptscotcherr)
+set(ST_SCOTCH)
+if(SCOTCH_INCLUDE) # version 7 or newer: contexts keep its threads away from MPI
+  file(STRINGS ${SCOTCH_INCLUDE}/ptscotch.h st_scotch_contexts REGEX SCOTCH_contextBindDgraph)
+endif()
+if(st_scotch_contexts AND SCOTCH_LIBRARY AND PTSCOTCH_LIBRARY AND PTSCOTCH_ERR_LIBRARY)
+  add_library(st_scotch INTERFACE)
+  target_include_directories(st_scotch SYSTEM INTERFACE ${SCOTCH_INCLUDE})
+  target_compile_definitions(st_scotch INTERFACE ST_HAVE_SCOTCH=1)
+  target_link_libraries(st_scotch INTERFACE ${PTSCOTCH_LIBRARY} ${SCOTCH_LIBRARY} ${PTSCOTCH_ERR_LIBRARY}
+                        MPI::MPI_C)
+  set(ST_SCOTCH st_scotch)
+else()
+  message(STATUS "PT-SCOTCH 7 not found (Debian: libptscotch-dev): `partition: scotch` will be refused")
+endif()
+
 if(NOT DEFINED BUILD_TESTING OR BUILD_TESTING)
   pkg_check_modules(CMOCKA QUIET IMPORTED_TARGET cmocka)
   st_need(CMOCKA_FOUND "cmocka (for the tests; -DBUILD_TESTING=OFF does without)" "libcmocka-dev" "cmocka")

@@ -24,9 +24,10 @@ MAY_INCLUDE = {
     "src/record": ("src/base", "src/stats", "src/plan", "src/machine", "src/measure"),
     "src/judge": ("src/base", "src/stats", "src/plan", "src/record"),
     "src/show": ("src/base", "src/plan", "src/record", "src/judge"),
-    "src/mesh": ("src/base", "mpi"),
-    "src/flow": ("src/base", "kernels", "mpi", "src/mesh"),
-    "src/benchmarks": ("src/base", "src/stats", "kernels", "mpi", "src/mesh", "src/flow", "src/machine",
+    "src/graph": ("src/base", "mpi"),
+    "src/mesh": ("src/base", "mpi", "src/graph"),
+    "src/flow": ("src/base", "kernels", "mpi", "src/graph", "src/mesh"),
+    "src/benchmarks": ("src/base", "src/stats", "kernels", "mpi", "src/graph", "src/mesh", "src/flow", "src/machine",
                        "src/measure"),
 }
 LIBRARIES = {  # header pattern -> folders that may use it directly
