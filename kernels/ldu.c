@@ -21,37 +21,30 @@ enum {
     LABEL_LINE = 16 /* labels of a cache line */
 };
 
-const struct stk_work stk_ldu_face_work = {16.0, 0.0, 0.0, 4.0};
-const struct stk_work stk_ldu_cell_work = {16.0, 8.0, 8.0, 1.0};
+const struct stk_work stk_ldu_face_work = {12.0, 0.0, 0.0, 4.0};
+const struct stk_work stk_ldu_cell_work = {20.0, 8.0, 8.0, 1.0};
 
-static inline void fetch(const double *array, ptrdiff_t index)
-{
-    __builtin_prefetch(
-        (const void *)((uintptr_t)array + (uintptr_t)index * sizeof *array));
-}
-
+/* Macros: gcc 12 finds that a function of prefetches has no effect, and drops its calls. */
+#define FETCH(array, index)                                                              \
+    __builtin_prefetch(                                                                  \
+        (const void *)((uintptr_t)(array) + (uintptr_t)(index) * sizeof *(array)))
 /* Coefficients and labels from face @p f on, of as many cells as fill a line. */
-static inline void fetch_faces(const double *coefficient, const int32_t *label,
-                               ptrdiff_t f)
-{
-    fetch(coefficient, f);
-    fetch(coefficient, f + LINE);
-    fetch(coefficient, f + 2 * LINE);
-    __builtin_prefetch((const void *)((uintptr_t)label + (uintptr_t)f * sizeof *label));
-    __builtin_prefetch(
-        (const void *)((uintptr_t)label + (uintptr_t)(f + LABEL_LINE) * sizeof *label));
-}
-
-/* Before the faces first … end - 1 of cell c. Backward sweeps ask for what is before it. */
-static inline void look_ahead(const struct stk_ldu *a, const double *coefficient,
-                              const double *const fields[2], int32_t first, int32_t end)
-{
-    const ptrdiff_t n = a->neighbour[end - 1];
-
-    fetch_faces(coefficient, a->neighbour, first + CELL_FACES * AHEAD);
-    fetch(fields[0], n + AHEAD);
-    fetch(fields[1], n + AHEAD);
-}
+#define FETCH_FACES(coefficient, label, f)                                               \
+    do {                                                                                 \
+        FETCH(coefficient, f);                                                           \
+        FETCH(coefficient, (f) + LINE);                                                  \
+        FETCH(coefficient, (f) + 2 * LINE);                                              \
+        FETCH(label, f);                                                                 \
+        FETCH(label, (f) + LABEL_LINE);                                                  \
+    } while (0)
+/* Before the faces @p first to @p end of a cell: two fields that are scattered to or read. */
+#define FETCH_AHEAD(coefficient, neighbour, x, y, first, end)                            \
+    do {                                                                                 \
+        const ptrdiff_t last_neighbour = (neighbour)[(end)-1];                           \
+        FETCH_FACES(coefficient, neighbour, (first) + CELL_FACES * AHEAD);               \
+        FETCH(x, last_neighbour + AHEAD);                                                \
+        FETCH(y, last_neighbour + AHEAD);                                                \
+    } while (0)
 
 static inline double rest_loop(const struct stk_ldu *a, bool is_symmetric,
                                const double *restrict x, double *restrict y)
@@ -60,7 +53,6 @@ static inline double rest_loop(const struct stk_ldu *a, bool is_symmetric,
     const int32_t *restrict neighbour = a->neighbour;
     const double *restrict upper = a->upper;
     const double *restrict lower = a->lower;
-    const double *const fields[2] = {x, y};
     double product = 0.0;
     double next = a->n_cells > 0 ? y[0] : 0.0;
     int32_t f = 0;
@@ -70,7 +62,7 @@ static inline double rest_loop(const struct stk_ldu *a, bool is_symmetric,
         const double value = x[c];
         double own = next;
         if (c % LINE == 0 && f < end) {
-            look_ahead(a, upper, fields, f, end);
+            FETCH_AHEAD(upper, neighbour, x, y, f, end);
         }
         if (f < end && neighbour[f] == (int32_t)c + 1) {
             const double coefficient = upper[f];
@@ -136,7 +128,6 @@ static void dilu_forward(const struct stk_ldu *a, const double *restrict inverse
     const int32_t *restrict start = a->owner_start;
     const int32_t *restrict neighbour = a->neighbour;
     const double *restrict lower = a->lower;
-    const double *const fields[2] = {inverse, w};
     double next = a->n_cells > 0 ? w[0] : 0.0;
     int32_t f = 0;
 
@@ -144,7 +135,7 @@ static void dilu_forward(const struct stk_ldu *a, const double *restrict inverse
         const int32_t end = start[c + 1];
         const double own = next;
         if (c % LINE == 0 && f < end) {
-            look_ahead(a, lower, fields, f, end);
+            FETCH_AHEAD(lower, neighbour, inverse, w, f, end);
         }
         w[c] = own;
         if (f < end && neighbour[f] == (int32_t)c + 1) {
@@ -175,10 +166,10 @@ static double dilu_backward(const struct stk_ldu *a, const double *restrict inve
         const double factor = inverse[c];
         double own = w[c];
         if (c % LINE == 0) {
-            fetch_faces(upper, neighbour, f - CELL_FACES * (AHEAD + LINE));
-            fetch(w, (ptrdiff_t)c - AHEAD);
-            fetch(inverse, (ptrdiff_t)c - AHEAD);
-            fetch(r, (ptrdiff_t)c - AHEAD);
+            FETCH_FACES(upper, neighbour, f - CELL_FACES * (AHEAD + LINE));
+            FETCH(w, (ptrdiff_t)c - AHEAD);
+            FETCH(inverse, (ptrdiff_t)c - AHEAD);
+            FETCH(r, (ptrdiff_t)c - AHEAD);
         }
         while (f > first + 1) {
             f--;
@@ -248,7 +239,6 @@ void stk_ldu_gauss_seidel_forward(const struct stk_ldu *a, double *restrict righ
     const int32_t *restrict neighbour = a->neighbour;
     const double *restrict upper = a->upper;
     const double *restrict lower = a->lower;
-    const double *const fields[2] = {right, x};
     double next = a->n_cells > 0 ? right[0] : 0.0;
 
     for (size_t c = 0; c < a->n_cells; c++) {
@@ -256,8 +246,8 @@ void stk_ldu_gauss_seidel_forward(const struct stk_ldu *a, double *restrict righ
         int32_t f = start[c];
         double value = next;
         if (c % LINE == 0 && f < end) {
-            look_ahead(a, upper, fields, f, end);
-            fetch_faces(lower, neighbour, f + CELL_FACES * AHEAD);
+            FETCH_AHEAD(upper, neighbour, right, x, f, end);
+            FETCH_FACES(lower, neighbour, f + CELL_FACES * AHEAD);
         }
         right[c] = next;
         for (int32_t k = f; k < end; k++) {
@@ -291,9 +281,9 @@ void stk_ldu_gauss_seidel(const struct stk_ldu *a, double *restrict right,
         int32_t f = a->owner_start[c];
         double value = right[c];
         if (c % LINE == 0) {
-            fetch_faces(upper, neighbour, f - CELL_FACES * AHEAD);
-            fetch(right, (ptrdiff_t)c - AHEAD);
-            fetch(x, (ptrdiff_t)c - AHEAD);
+            FETCH_FACES(upper, neighbour, f - CELL_FACES * AHEAD);
+            FETCH(right, (ptrdiff_t)c - AHEAD);
+            FETCH(x, (ptrdiff_t)c - AHEAD);
         }
         if (f < end) {
             const int32_t n = neighbour[f];

@@ -22,10 +22,12 @@ struct stk_ldu {
     const double *lower, *upper;      /**< [n_faces]; the same array if symmetric */
 };
 
-/* Least traffic by face and by cell (symmetric matrix): METHODS 4.2 has 72 bytes for a product
- * on hexahedra, three faces a cell. */
-extern const struct stk_work stk_ldu_face_work; /* one loop: labels, coefficient */
-extern const struct stk_work stk_ldu_cell_work; /* product: diag and x read, y written */
+/* Least traffic by face and by cell (symmetric matrix): 64 bytes for a product on hexahedra,
+ * three faces a cell. METHODS 4.2 has 72: OpenFOAM reads the owners' labels, 12 bytes, where
+ * the first face of each cell, 4 bytes, is enough. */
+extern const struct stk_work stk_ldu_face_work; /* one loop: label, coefficient */
+extern const struct stk_work
+    stk_ldu_cell_work; /* product: first face, diag and x read, y written */
 
 /** y = A x. */
 void stk_ldu_multiply(const struct stk_ldu *a, const double *x, double *y);
@@ -89,22 +91,33 @@ extern const struct stk_work stk_levels_entry_work, stk_levels_row_work;
 
 /** r_hat = (I + L)^-1 r. @return sum of r_hat^2 */
 double stk_levels_start(const struct stk_levels *a, const double *r, double *r_hat);
-/** v = r_hat + beta v, t = (I + L')^-1 v, from the last row to the first. */
-void stk_levels_backward(const struct stk_levels *a, double beta, const double *r_hat,
-                         double *v, double *t);
+/** The step of the iteration before, and the direction of this one. */
+struct stk_levels_backward {
+    double alpha, beta;
+    const double *w;
+    double *x, *r_hat, *v, *t;
+};
+/**
+ * x += alpha t, r_hat -= alpha w, v = r_hat + beta v, t = (I + L')^-1 v, from the last row to the
+ * first. @return sum of r_hat^2
+ */
+double stk_levels_backward(const struct stk_levels *a,
+                           const struct stk_levels_backward *x);
 /** Vectors of the forward sweep. */
 struct stk_levels_forward {
     const double *r_hat, *v, *t;
     double *w; /**< out: (I + L)^-1 A t */
 };
-/**
- * From the first row to the last. sums[0]: t A t; sums[1]: |r|, unscaled, of r = (I + L) r_hat.
- */
+enum {
+    STK_SUM_TAT,       /**< t A t */
+    STK_SUM_MAGNITUDE, /**< |r|, unscaled, of r = (I + L) r_hat */
+    STK_SUM_RW,        /**< r_hat w */
+    STK_SUM_WW,        /**< w^2 */
+    STK_N_SUMS
+};
+/** From the first row to the last. */
 void stk_levels_forward(const struct stk_levels *a, const struct stk_levels_forward *x,
-                        double sums[2]);
-/** x += alpha t, r_hat -= alpha w. @return sum of r_hat^2 */
-double stk_levels_update(size_t n, double alpha, const double *t, const double *w,
-                         double *x, double *r_hat);
+                        double sums[STK_N_SUMS]);
 
 /*
  * The same where no row has more than three entries in a half, as with hexahedra. Runs are rows
@@ -143,12 +156,9 @@ void stk_runs_gs_start(const struct stk_runs *a, const struct stk_gs *g);
 
 /** As the functions of stk_levels. Missing entries need finite vectors on entry. */
 struct stk_runs_loops {
-    void (*backward)(const struct stk_runs *a, double beta, const double *r_hat,
-                     double *v, double *t);
+    double (*backward)(const struct stk_runs *a, const struct stk_levels_backward *x);
     void (*forward)(const struct stk_runs *a, const struct stk_levels_forward *x,
-                    double sums[2]);
-    double (*update)(size_t n, double alpha, const double *t, const double *w, double *x,
-                     double *r_hat);
+                    double sums[STK_N_SUMS]);
     /** One symmetric Gauss-Seidel sweep of any matrix, unscaled, in two halves. Forward: from x
      * to y. @return sum of |b - A x| */
     double (*gs_forward)(const struct stk_runs *a, const struct stk_gs *g);

@@ -5,10 +5,9 @@
 
 #include <stddef.h>
 
-/* Six coefficients. Backward: r_hat, v read; v, t written. Forward: r_hat, v, t, rest, root
- * read; w written. Update: t, w, x, r_hat read; x, r_hat written. */
-const struct stk_work stk_runs_row_work = {48.0 + 16.0 + 40.0 + 32.0, 16.0 + 8.0 + 16.0,
-                                           8.0, 35.0};
+/* Six coefficients. Backward: w, x, r_hat, v, t read; x, r_hat, v, t written. Forward: r_hat, v,
+ * t, rest, root read; w written. */
+const struct stk_work stk_runs_row_work = {48.0 + 40.0 + 40.0, 32.0 + 8.0, 8.0, 39.0};
 
 /* Six coefficients. Forward: b, part, x, y, diag, inverse read; part, y written. Backward: part,
  * inverse read; y written. */

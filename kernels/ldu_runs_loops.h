@@ -12,34 +12,57 @@
  */
 
 #ifndef STK_RUNS_OWN_SWEEPS
-TARGET static void backward(const struct stk_runs *a, double beta,
-                            const double *restrict r_hat, double *restrict v, double *t)
+/* Backward sweeps take the rows of a run in pieces from its end: the processor's prefetch follows
+ * what goes down all the time, not what goes down by runs and up within them. */
+enum {
+    PIECE = 32
+};
+
+TARGET static double backward(const struct stk_runs *a,
+                              const struct stk_levels_backward *x)
 {
+    const double alpha = x->alpha;
+    const double beta = x->beta;
+    double product = 0.0;
+
     for (size_t k = a->n_upper; k-- > 0;) {
         const struct stk_run run = a->upper_runs[k];
-        const double *u0 = a->upper[0] + run.row;
-        const double *u1 = a->upper[1] + run.row;
-        const double *u2 = a->upper[2] + run.row;
-        const double *t0 = t + run.column[0];
-        const double *t1 = t + run.column[1];
-        const double *t2 = t + run.column[2];
-        const double *r = r_hat + run.row;
-        double *own_v = v + run.row;
-        double *own_t = t + run.row;
-#pragma omp simd
-        for (int32_t i = 0; i < run.n; i++) {
-            const double sum = r[i] + beta * own_v[i];
-            own_v[i] = sum;
-            own_t[i] = sum - u0[i] * t0[i] - u1[i] * t1[i] - u2[i] * t2[i];
+        for (int32_t end = run.n; end > 0; end -= PIECE) {
+            const int32_t first = end > PIECE ? end - PIECE : 0;
+            const int32_t row = run.row + first;
+            const double *u0 = a->upper[0] + row;
+            const double *u1 = a->upper[1] + row;
+            const double *u2 = a->upper[2] + row;
+            const double *t0 = x->t + run.column[0] + first;
+            const double *t1 = x->t + run.column[1] + first;
+            const double *t2 = x->t + run.column[2] + first;
+            const double *w = x->w + row;
+            double *own_x = x->x + row;
+            double *r_hat = x->r_hat + row;
+            double *v = x->v + row;
+            double *t = x->t + row;
+#pragma omp simd reduction(+ : product)
+            for (int32_t i = 0; i < end - first; i++) {
+                const double r = r_hat[i] - alpha * w[i];
+                const double sum = r + beta * v[i];
+                own_x[i] += alpha * t[i];
+                r_hat[i] = r;
+                v[i] = sum;
+                product += r * r;
+                t[i] = sum - u0[i] * t0[i] - u1[i] * t1[i] - u2[i] * t2[i];
+            }
         }
     }
+    return product;
 }
 
 TARGET static void forward(const struct stk_runs *a, const struct stk_levels_forward *x,
-                           double sums[2])
+                           double sums[STK_N_SUMS])
 {
     double dot = 0.0;
     double magnitude = 0.0;
+    double rw = 0.0;
+    double ww = 0.0;
 
     for (size_t k = 0; k < a->n_lower; k++) {
         const struct stk_run run = a->lower_runs[k];
@@ -54,21 +77,27 @@ TARGET static void forward(const struct stk_runs *a, const struct stk_levels_for
         const double *rest = a->rest + run.row;
         const double *root = a->root + run.row;
         double *own_w = x->w + run.row;
-#pragma omp simd reduction(+ : dot, magnitude)
+#pragma omp simd reduction(+ : dot, magnitude, rw, ww)
         for (int32_t i = 0; i < run.n; i++) {
             const double own_t = t[run.row + i];
+            const double own_r = r_hat[run.row + i];
             const double product = v[i] + rest[i] * own_t + l0[i] * t[c[0] + i] +
                                    l1[i] * t[c[1] + i] + l2[i] * t[c[2] + i];
-            const double r = r_hat[run.row + i] + l0[i] * r_hat[c[0] + i] +
-                             l1[i] * r_hat[c[1] + i] + l2[i] * r_hat[c[2] + i];
-            own_w[i] =
+            const double r = own_r + l0[i] * r_hat[c[0] + i] + l1[i] * r_hat[c[1] + i] +
+                             l2[i] * r_hat[c[2] + i];
+            const double solved =
                 product - l0[i] * w[c[0] + i] - l1[i] * w[c[1] + i] - l2[i] * w[c[2] + i];
+            own_w[i] = solved;
             dot += own_t * product;
             magnitude += fabs(r) * root[i];
+            rw += own_r * solved;
+            ww += solved * solved;
         }
     }
-    sums[0] = dot;
-    sums[1] = magnitude;
+    sums[STK_SUM_TAT] = dot;
+    sums[STK_SUM_MAGNITUDE] = magnitude;
+    sums[STK_SUM_RW] = rw;
+    sums[STK_SUM_WW] = ww;
 }
 
 TARGET static double gs_forward(const struct stk_runs *a, const struct stk_gs *g)
@@ -106,39 +135,28 @@ TARGET static void gs_backward(const struct stk_runs *a, const struct stk_gs *g)
 {
     for (size_t k = a->n_upper; k-- > 0;) {
         const struct stk_run run = a->upper_runs[k];
-        const double *u0 = a->upper[0] + run.row;
-        const double *u1 = a->upper[1] + run.row;
-        const double *u2 = a->upper[2] + run.row;
-        const double *y0 = g->y + run.column[0];
-        const double *y1 = g->y + run.column[1];
-        const double *y2 = g->y + run.column[2];
-        const double *part = g->part + run.row;
-        const double *inverse = g->inverse + run.row;
-        double *y = g->y + run.row;
+        for (int32_t end = run.n; end > 0; end -= PIECE) {
+            const int32_t first = end > PIECE ? end - PIECE : 0;
+            const int32_t row = run.row + first;
+            const double *u0 = a->upper[0] + row;
+            const double *u1 = a->upper[1] + row;
+            const double *u2 = a->upper[2] + row;
+            const double *y0 = g->y + run.column[0] + first;
+            const double *y1 = g->y + run.column[1] + first;
+            const double *y2 = g->y + run.column[2] + first;
+            const double *part = g->part + row;
+            const double *inverse = g->inverse + row;
+            double *y = g->y + row;
 #pragma omp simd
-        for (int32_t i = 0; i < run.n; i++) {
-            y[i] = (part[i] - u0[i] * y0[i] - u1[i] * y1[i] - u2[i] * y2[i]) * inverse[i];
+            for (int32_t i = 0; i < end - first; i++) {
+                y[i] = (part[i] - u0[i] * y0[i] - u1[i] * y1[i] - u2[i] * y2[i]) *
+                       inverse[i];
+            }
         }
     }
 }
 #endif
 
-TARGET static double update(size_t n, double alpha, const double *restrict t,
-                            const double *restrict w, double *restrict x,
-                            double *restrict r_hat)
-{
-    double product = 0.0;
-
-#pragma omp simd reduction(+ : product)
-    for (size_t i = 0; i < n; i++) {
-        x[i] += alpha * t[i];
-        r_hat[i] -= alpha * w[i];
-        product += r_hat[i] * r_hat[i];
-    }
-    return product;
-}
-
-const struct stk_runs_loops STK_RUNS_LOOPS = {backward, forward, update, gs_forward,
-                                              gs_backward};
+const struct stk_runs_loops STK_RUNS_LOOPS = {backward, forward, gs_forward, gs_backward};
 
 #endif

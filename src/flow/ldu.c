@@ -100,18 +100,33 @@ void st_ldu_add_interface(const struct st_ldu *a, double factor, const double *g
     }
 }
 
-enum st_status st_ldu_multiply(struct st_ldu_exchange *x, const struct st_ldu *a,
-                               const double *values, double *y, struct st_error *err)
+enum st_status st_ldu_multiply_rest(struct st_ldu_exchange *x, const struct st_ldu *a,
+                                    const double *values, double *y, double *product,
+                                    struct st_error *err)
 {
     const struct stk_ldu view = st_ldu_view(a);
-    enum st_status rc = st_ldu_exchange_start(x, a->addr->interface_cell, values, err);
+    const int32_t *cell = a->addr->interface_cell;
+    enum st_status rc = st_ldu_exchange_start(x, cell, values, err);
 
-    stk_ldu_multiply(&view, values, y);
+    *product = stk_ldu_multiply_rest(&view, values, y);
     if (rc == ST_OK) {
         rc = st_ldu_exchange_finish(x, err);
     }
-    if (rc == ST_OK) {
-        st_ldu_add_interface(a, 1.0, x->ghost, y);
+    for (int32_t k = 0; rc == ST_OK && k < a->addr->n_interface; k++) {
+        const double part = a->coupling[k] * x->ghost[k];
+        y[cell[k]] += part;
+        *product += part * values[cell[k]];
     }
     return rc;
+}
+
+enum st_status st_ldu_multiply(struct st_ldu_exchange *x, const struct st_ldu *a,
+                               const double *values, double *y, struct st_error *err)
+{
+    double unused = 0.0;
+
+    for (int32_t c = 0; c < a->addr->n_cells; c++) {
+        y[c] = a->diag[c] * values[c];
+    }
+    return st_ldu_multiply_rest(x, a, values, y, &unused, err);
 }

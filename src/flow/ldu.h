@@ -71,6 +71,11 @@ struct stk_ldu st_ldu_view(const struct st_ldu *a);
 /** cells[c] += factor coupling[k] ghost[k] over the interface. Local. */
 void st_ldu_add_interface(const struct st_ldu *a, double factor, const double *ghost,
                           double *cells);
+/** y += the off-diagonal part of A x, other ranks' included; y holds the diagonal's part.
+ * @param[out] product sum of x y of this rank. Collective over the neighbours. */
+enum st_status st_ldu_multiply_rest(struct st_ldu_exchange *x, const struct st_ldu *a,
+                                    const double *values, double *y, double *product,
+                                    struct st_error *err);
 /** y = A x: exchange under the interior loop. Collective over the neighbours. */
 enum st_status st_ldu_multiply(struct st_ldu_exchange *x, const struct st_ldu *a,
                                const double *values, double *y, struct st_error *err);

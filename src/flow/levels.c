@@ -14,8 +14,10 @@
 #include <string.h>
 
 enum {
-    N_ROW_ARRAYS = 7,   /* rest, root, x, r_hat, v, t, w */
-    PAD = 8,            /* doubles between arrays: not all at one cache set */
+    N_ROW_ARRAYS = 7, /* rest, root, x, r_hat, v, t, w */
+    /* Doubles between arrays: not all at one cache set, and a load near a store's row must not
+     * have its address in the low twelve bits, for which it would wait. */
+    PAD = 136,
     MOST_RUNS_SHARE = 4 /* runs shorter than this on average are not worth it */
 };
 
@@ -166,9 +168,9 @@ static double *take(double **at, size_t n)
 static enum st_status map_arrays(const struct st_ldu_addr *addr, struct st_levels *l,
                                  struct st_error *err)
 {
-    const size_t n_values = l->has_runs ? STK_RUN_WIDTH * l->n : (size_t)addr->n_faces;
-    const size_t n =
-        N_ROW_ARRAYS * (l->n + PAD) + 2 * (n_values + STK_RUN_WIDTH * PAD) + PAD;
+    const size_t n_values =
+        l->has_runs ? STK_RUN_WIDTH * (l->n + PAD) : (size_t)addr->n_faces;
+    const size_t n = N_ROW_ARRAYS * (l->n + PAD) + 2 * (n_values + PAD);
     const enum st_status rc =
         st_pages_map(err, n * sizeof(double), ST_PAGES_HUGE, &l->map);
     double *at = l->map.base;
@@ -293,12 +295,12 @@ static void load_half(const struct st_levels *l, const struct st_half *half,
     for (size_t k = 0; k < half->n_runs; k++) {
         const struct stk_run run = half->runs[k];
         for (size_t slot = 0; slot < STK_RUN_WIDTH; slot++) {
-            const size_t at = slot * l->n + (size_t)run.row;
+            const int32_t *face = half->slot_face + slot * l->n + run.row;
+            double *value = half->slot_value + slot * (l->n + PAD) + run.row;
             for (int32_t i = 0; i < run.n; i++) {
-                const int32_t f = half->slot_face[at + (size_t)i];
-                half->slot_value[at + (size_t)i] =
-                    f < 0 ? 0.0
-                          : off[f] * scale[run.row + i] * scale[run.column[slot] + i];
+                value[i] = face[i] < 0 ? 0.0
+                                       : off[face[i]] * scale[run.row + i] *
+                                             scale[run.column[slot] + i];
             }
         }
     }
@@ -340,8 +342,8 @@ struct stk_runs st_levels_runs(const struct st_levels *l)
                             .root = l->root};
 
     for (size_t slot = 0; slot < STK_RUN_WIDTH; slot++) {
-        runs.lower[slot] = l->lower.slot_value + slot * l->n;
-        runs.upper[slot] = l->upper.slot_value + slot * l->n;
+        runs.lower[slot] = l->lower.slot_value + slot * (l->n + PAD);
+        runs.upper[slot] = l->upper.slot_value + slot * (l->n + PAD);
     }
     return runs;
 }
@@ -349,8 +351,12 @@ struct stk_runs st_levels_runs(const struct st_levels *l)
 static void load_plain_half(const struct st_levels *l, const struct st_half *half,
                             const double *off)
 {
-    for (size_t k = 0; k < STK_RUN_WIDTH * l->n; k++) {
-        half->slot_value[k] = half->slot_face[k] < 0 ? 0.0 : off[half->slot_face[k]];
+    for (size_t slot = 0; slot < STK_RUN_WIDTH; slot++) {
+        const int32_t *face = half->slot_face + slot * l->n;
+        double *value = half->slot_value + slot * (l->n + PAD);
+        for (size_t i = 0; i < l->n; i++) {
+            value[i] = face[i] < 0 ? 0.0 : off[face[i]];
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 /*
  * Fast conjugate gradients with DIC: the same iterates as st_solve_pcg() to rounding, in two
- * sweeps and one update an iteration, and two reductions instead of three. The residual that
- * decides is known one sweep late (kernels/ldu_levels.c), so a solve ends with two sweeps that
- * no longer count.
+ * sweeps and one reduction an iteration instead of three (kernels/ldu_levels.c). The residual
+ * that decides is known two sweeps late, so a solve ends with two that no longer count.
  */
 #include "src/flow/solver.h"
 
@@ -10,6 +9,11 @@
 
 /* Below it a pivot counts as nothing (OpenFOAM's VSMALL). */
 static const double NOTHING = 1e-300;
+
+enum {
+    SUM_RR = STK_N_SUMS, /* r_hat^2, before the sums of the forward sweep */
+    N_ALL_SUMS
+};
 
 /* The loops of a solve: over runs or over rows. */
 struct fast {
@@ -76,19 +80,25 @@ static void take_outside_off(const struct fast *f)
     }
 }
 
-/* t and w of the next direction; sums as of stk_levels_forward(), over all ranks. */
-static enum st_status sweep(struct fast *f, double beta, double sums[2],
-                            struct st_error *err)
+/*
+ * The step before, and t and w of the next direction. sums: those of stk_levels_forward() and
+ * r_hat^2 at SUM_RR, over all ranks.
+ */
+static enum st_status sweep(struct fast *f, double alpha, double beta,
+                            double sums[N_ALL_SUMS], struct st_error *err)
 {
     const struct st_levels *l = f->l;
-    enum st_status rc = ST_OK;
+    const struct stk_levels_backward vectors = {.alpha = alpha,
+                                                .beta = beta,
+                                                .w = l->w,
+                                                .x = l->x,
+                                                .r_hat = l->r_hat,
+                                                .v = l->v,
+                                                .t = l->t};
 
-    if (f->loops != NULL) {
-        f->loops->backward(&f->runs, beta, l->r_hat, l->v, l->t);
-    } else {
-        stk_levels_backward(&f->rows, beta, l->r_hat, l->v, l->t);
-    }
-    rc = add_outside(f, err);
+    sums[SUM_RR] = f->loops != NULL ? f->loops->backward(&f->runs, &vectors)
+                                    : stk_levels_backward(&f->rows, &vectors);
+    const enum st_status rc = add_outside(f, err);
     if (f->loops != NULL) {
         f->loops->forward(&f->runs, &f->vectors, sums);
         f->t->report->bytes += stk_work_bytes(&stk_runs_row_work, l->n);
@@ -99,38 +109,35 @@ static enum st_status sweep(struct fast *f, double beta, double sums[2],
             2.0 * stk_work_bytes(&stk_levels_entry_work, (size_t)f->t->s->addr->n_faces);
     }
     take_outside_off(f);
-    return rc == ST_OK ? st_ldu_sum(&f->t->s->exchange, 2, sums, err) : rc;
-}
-
-static double update(const struct fast *f, double alpha)
-{
-    const struct st_levels *l = f->l;
-
-    return f->loops != NULL ? f->loops->update(l->n, alpha, l->t, l->w, l->x, l->r_hat)
-                            : stk_levels_update(l->n, alpha, l->t, l->w, l->x, l->r_hat);
+    return rc == ST_OK ? st_ldu_sum(&f->t->s->exchange, N_ALL_SUMS, sums, err) : rc;
 }
 
 enum st_status st_solve_pcg_fast(struct st_solve *t, struct st_error *err)
 {
     const struct st_levels *l = t->s->levels;
     struct fast f = fast_of(t);
-    double before = 1.0;
+    double alpha = 0.0;
+    double beta = 0.0;
+    enum st_status rc = ST_OK;
 
     st_levels_load(t);
-    double rz = f.loops != NULL ? stk_runs_start(&f.runs, l->t, l->r_hat)
-                                : stk_levels_start(&f.rows, l->t, l->r_hat);
-    enum st_status rc = st_ldu_sum(&t->s->exchange, 1, &rz, err);
-    for (bool is_first = true; rc == ST_OK; is_first = false) {
-        double sums[2];
-        rc = sweep(&f, is_first ? 0.0 : rz / before, sums, err);
-        t->report->final_residual = sums[1] / t->norm;
+    if (f.loops != NULL) {
+        (void)stk_runs_start(&f.runs, l->t, l->r_hat);
+    } else {
+        (void)stk_levels_start(&f.rows, l->t, l->r_hat);
+    }
+    while (rc == ST_OK) {
+        double sums[N_ALL_SUMS];
+        rc = sweep(&f, alpha, beta, sums, err);
+        t->report->final_residual = sums[STK_SUM_MAGNITUDE] / t->norm;
         if (rc != ST_OK || !st_solve_goes_on(t) ||
-            !(fabs(sums[0]) / t->norm >= NOTHING)) {
+            !(fabs(sums[STK_SUM_TAT]) / t->norm >= NOTHING)) {
             break; /* sums are the same on all ranks */
         }
-        before = rz;
-        rz = update(&f, before / sums[0]);
-        rc = st_ldu_sum(&t->s->exchange, 1, &rz, err);
+        alpha = sums[SUM_RR] / sums[STK_SUM_TAT];
+        const double next =
+            sums[SUM_RR] - alpha * (2.0 * sums[STK_SUM_RW] - alpha * sums[STK_SUM_WW]);
+        beta = next > 0.0 ? next / sums[SUM_RR] : 0.0; /* not below 0 by rounding */
         t->report->iterations++;
     }
     for (size_t i = 0; i < l->n; i++) {

@@ -1,7 +1,9 @@
 /*
- * Conjugate gradients with DIC or multigrid, BiCGStab with DILU, and multigrid by itself, in OpenFOAM's order of operations: three
- * reductions an iteration for the first, five or six for the second (METHODS 4.2; van der
- * Vorst, SIAM J. Sci. Stat. Comput. 13, 1992). The preconditioner stays within a rank.
+ * Conjugate gradients with DIC or multigrid, BiCGStab with DILU, and multigrid by itself, in
+ * OpenFOAM's order of operations: three reductions an iteration for the first, five or six for
+ * the second (METHODS 4.2; van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992). The
+ * preconditioner stays within a rank. Sums of the first are formed in the loops that have their
+ * terms in registers; they are reduced one by one, where OpenFOAM reduces them.
  */
 #include "src/flow/solver.h"
 
@@ -42,25 +44,22 @@ enum {
     N_CYCLES = 2
 };
 
-static enum st_status precondition(struct st_solve *t, const double *r, double *w,
-                                   struct st_error *err)
+/* w = M^-1 r by cycles. */
+static enum st_status cycle(struct st_solve *t, const double *r, double *w,
+                            struct st_error *err)
 {
     double *const *v = t->s->v;
-    const struct stk_ldu a = st_ldu_view(t->a);
+    const size_t n = (size_t)t->s->addr->n_cells;
     const struct st_gamg_control control = {t->control->tolerance,
                                             t->control->relative_tolerance};
     const double *residual = r;
     enum st_status rc = ST_OK;
 
-    if (t->s->gamg == NULL) {
-        stk_ldu_dilu_solve(&a, v[V_INVERSE], r, w);
-        return ST_OK;
-    }
-    memset(w, 0, a.n_cells * sizeof(double));
+    memset(w, 0, n * sizeof(double));
     for (int i = 0; i < N_CYCLES && rc == ST_OK; i++) {
         if (i > 0) {
             rc = st_ldu_multiply(&t->s->exchange, t->a, w, v[V_R0], err);
-            for (size_t c = 0; c < a.n_cells; c++) {
+            for (size_t c = 0; c < n; c++) {
                 v[V_Y][c] = r[c] - v[V_R0][c];
             }
             residual = v[V_Y];
@@ -70,6 +69,20 @@ static enum st_status precondition(struct st_solve *t, const double *r, double *
         }
     }
     return rc;
+}
+
+/* w = M^-1 r (DIC: w = inverse r on entry); wr summed over the ranks. */
+static enum st_status precondition(struct st_solve *t, double *wr, struct st_error *err)
+{
+    double *const *v = t->s->v;
+    const struct stk_ldu a = st_ldu_view(t->a);
+
+    if (t->s->gamg == NULL) {
+        *wr = stk_ldu_dilu_sweeps(&a, v[V_INVERSE], v[V_R], v[V_W]);
+        return st_ldu_sum(&t->s->exchange, 1, wr, err);
+    }
+    const enum st_status rc = cycle(t, v[V_R], v[V_W], err);
+    return rc == ST_OK ? sum_product(t, v[V_W], v[V_R], wr, err) : rc;
 }
 
 enum st_status st_solve_gamg(struct st_solve *t, struct st_error *err)
@@ -97,50 +110,58 @@ enum st_status st_solve_gamg(struct st_solve *t, struct st_error *err)
     return rc;
 }
 
+/* Preconditioner, and w = inverse r for it; no inverse with multigrid, which starts from 0. */
+static void start_pcg(struct st_solve *t)
+{
+    double *const *v = t->s->v;
+    const struct stk_ldu a = st_ldu_view(t->a);
+
+    if (t->s->gamg != NULL) {
+        st_gamg_load(t->s->gamg, t->a);
+        memset(v[V_INVERSE], 0, a.n_cells * sizeof(double));
+    } else {
+        stk_ldu_dilu(&a, v[V_INVERSE]);
+    }
+    for (size_t c = 0; c < a.n_cells; c++) {
+        v[V_W][c] = v[V_INVERSE][c] * v[V_R][c];
+        v[V_P][c] = 0.0;
+    }
+}
+
 enum st_status st_solve_pcg(struct st_solve *t, struct st_error *err)
 {
     double *const *v = t->s->v;
     const struct stk_ldu a = st_ldu_view(t->a);
-    const size_t n = a.n_cells;
+    const struct stk_ldu_cg vectors = {.n = a.n_cells,
+                                       .inverse = v[V_INVERSE],
+                                       .p = v[V_P],
+                                       .x = t->x,
+                                       .r = v[V_R],
+                                       .w = v[V_W]};
     double wr_before = 0.0;
     double wr = 0.0;
     enum st_status rc = ST_OK;
 
-    if (t->s->gamg != NULL) {
-        st_gamg_load(t->s->gamg, t->a);
-    } else {
-        stk_ldu_dilu(&a, v[V_INVERSE]);
-    }
-    memset(v[V_P], 0, n * sizeof(double));
+    start_pcg(t);
     while (rc == ST_OK && st_solve_goes_on(t)) {
         double wp = 0.0;
-        rc = precondition(t, v[V_R], v[V_W], err);
+        rc = precondition(t, &wr, err);
         if (rc == ST_OK) {
-            rc = sum_product(t, v[V_W], v[V_R], &wr, err);
-        }
-        const double beta = t->report->iterations > 0 ? wr / wr_before : 0.0;
-        for (size_t c = 0; c < n; c++) {
-            v[V_P][c] = v[V_W][c] + beta * v[V_P][c];
+            stk_ldu_cg_direct(&a, t->report->iterations > 0 ? wr / wr_before : 0.0,
+                              v[V_W], v[V_P]);
+            rc = st_ldu_multiply_rest(&t->s->exchange, t->a, v[V_P], v[V_W], &wp, err);
         }
         if (rc == ST_OK) {
-            rc = st_ldu_multiply(&t->s->exchange, t->a, v[V_P], v[V_W], err);
-        }
-        if (rc == ST_OK) {
-            rc = sum_product(t, v[V_W], v[V_P], &wp, err);
+            rc = st_ldu_sum(&t->s->exchange, 1, &wp, err);
         }
         if (rc != ST_OK || !(fabs(wp) / t->norm >= NOTHING)) {
             break; /* solved, or not a number: the same on all ranks */
         }
-        const double alpha = wr / wp;
-        for (size_t c = 0; c < n; c++) {
-            t->x[c] += alpha * v[V_P][c];
-            v[V_R][c] -= alpha * v[V_W][c];
-        }
         wr_before = wr;
-        rc = st_solve_measure(t, stk_ldu_sum_mag(n, v[V_R]), err);
+        rc = st_solve_measure(t, stk_ldu_cg_step(&vectors, wr / wp), err);
         t->report->iterations++;
-        /* Product and two sweeps; two sums, direction, updates, residual. */
-        t->report->bytes += 3.0 * bytes_of_loop(&a) + 128.0 * (double)n;
+        /* Product and two sweeps; direction, step. */
+        t->report->bytes += 3.0 * bytes_of_loop(&a) + 112.0 * (double)a.n_cells;
     }
     return rc;
 }

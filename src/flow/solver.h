@@ -21,7 +21,7 @@ struct st_half {
     size_t n_runs;
     struct stk_run *runs;
     int32_t *slot_face; /**< [STK_RUN_WIDTH n] face of each slot, -1: none */
-    double *slot_value; /**< [STK_RUN_WIDTH n] in the mapping */
+    double *slot_value; /**< [STK_RUN_WIDTH][n and a margin] in the mapping */
 };
 
 /** Rows in the order of levels, with the way back to cells and faces, and vectors by row. */

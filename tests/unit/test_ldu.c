@@ -265,8 +265,17 @@ static void one_iteration_is_the_plain_one(void **unused)
         const struct stk_runs_loops *loops = isa < 0 ? NULL : stk_runs_loops_of(isa);
         const struct stk_levels_forward x = {rows.r_hat[0], rows.v[0], rows.t[0],
                                              rows.w[0]};
+        const double alpha = 0.7;
+        double step_x[N] = {0.0};
+        double before[N];
         double scaled[N];
-        double sums[2];
+        double sums[STK_N_SUMS];
+        struct stk_levels_backward y = {.beta = beta,
+                                        .w = rows.w[0],
+                                        .x = step_x,
+                                        .r_hat = rows.r_hat[0],
+                                        .v = rows.v[0],
+                                        .t = rows.t[0]};
         if (isa >= 0 && loops == NULL) {
             continue; /* not on this processor */
         }
@@ -278,33 +287,42 @@ static void one_iteration_is_the_plain_one(void **unused)
         /* r' M^-1 r */
         stk_ldu_dilu_solve(&m.a, m.inverse, m.b, m.want);
         assert_true(fabs(rz - stk_ldu_sum_product(N, m.b, m.want)) <= 1e-12);
+        double rr = 0.0;
         if (loops == NULL) {
-            stk_levels_backward(&plain, beta, rows.r_hat[0], rows.v[0], rows.t[0]);
+            rr = stk_levels_backward(&plain, &y);
             stk_levels_forward(&plain, &x, sums);
         } else {
-            loops->backward(&runs, beta, rows.r_hat[0], rows.v[0], rows.t[0]);
+            rr = loops->backward(&runs, &y);
             loops->forward(&runs, &x, sums);
         }
+        assert_true(fabs(rr - rz) <= 1e-12);
         for (size_t i = 0; i < N; i++) {
             m.got[i] = rows.t[0][i] / rows.root[i]; /* v was 0: the direction is M^-1 r */
         }
         assert_near(m.got, m.want);
         multiply_full(m.want, scaled); /* A p */
-        assert_true(fabs(sums[0] - stk_ldu_sum_product(N, scaled, m.want)) <= 1e-12);
-        assert_true(fabs(sums[1] - stk_ldu_sum_mag(N, m.b)) <= 1e-12);
-        /* One step on: the residual b - alpha A p must come out of r_hat. */
-        double next[N] = {0.0};
-        const double alpha = 0.7;
-        const double after =
-            loops == NULL
-                ? stk_levels_update(N, alpha, rows.t[0], rows.w[0], next, rows.r_hat[0])
-                : loops->update(N, alpha, rows.t[0], rows.w[0], next, rows.r_hat[0]);
+        assert_true(fabs(sums[STK_SUM_TAT] - stk_ldu_sum_product(N, scaled, m.want)) <=
+                    1e-12);
+        assert_true(fabs(sums[STK_SUM_MAGNITUDE] - stk_ldu_sum_mag(N, m.b)) <= 1e-12);
+        /* One step on: the residual b - alpha A p must come out of r_hat, and its product was
+         * known before. */
+        memcpy(before, rows.t[0], sizeof before);
+        y.alpha = alpha;
+        rr = loops == NULL ? stk_levels_backward(&plain, &y) : loops->backward(&runs, &y);
         for (size_t i = 0; i < N; i++) {
             m.got[i] = m.b[i] - alpha * scaled[i];
-            assert_true(fabs(next[i] - alpha * rows.t[0][i]) <= 1e-15);
+            assert_true(fabs(step_x[i] - alpha * before[i]) <= 1e-15);
         }
         stk_ldu_dilu_solve(&m.a, m.inverse, m.got, m.want);
-        assert_true(fabs(after - stk_ldu_sum_product(N, m.got, m.want)) <= 1e-12);
+        assert_true(fabs(rr - stk_ldu_sum_product(N, m.got, m.want)) <= 1e-12);
+        assert_true(fabs(rz - 2.0 * alpha * sums[STK_SUM_RW] +
+                         alpha * alpha * sums[STK_SUM_WW] - rr) <= 1e-12);
+        /* The next direction: M^-1 of it, and beta times the last. */
+        for (size_t i = 0; i < N; i++) {
+            m.got[i] = rows.t[0][i] / rows.root[i];
+            m.want[i] += beta * before[i] / rows.root[i];
+        }
+        assert_near(m.got, m.want);
     }
 }
 
@@ -368,10 +386,12 @@ static void long_runs_are_single_rows(void **unused)
         if (loops == NULL) {
             continue;
         }
-        double sums[2][2];
+        double sums[2][STK_N_SUMS];
+        double r_hat[2][N];
+        double product[2];
         for (int joined = 0; joined < 2; joined++) {
-            const struct stk_levels_forward x = {m.b, rows.v[joined], rows.t[joined],
-                                                 rows.w[joined]};
+            const struct stk_levels_forward x = {r_hat[joined], rows.v[joined],
+                                                 rows.t[joined], rows.w[joined]};
             if (joined) {
                 for (int32_t y = 0; y < NY; y++) {
                     rows.lower_runs[y] = rows.lower_runs[y * NX];
@@ -380,13 +400,20 @@ static void long_runs_are_single_rows(void **unused)
                 }
                 runs.n_lower = runs.n_upper = NY;
             }
-            loops->backward(&runs, 0.5, m.b, rows.v[joined], rows.t[joined]);
+            double step_x[N] = {0.0};
+            const struct stk_levels_backward y = {
+                0.25, 0.5, m.x, step_x, r_hat[joined], rows.v[joined], rows.t[joined]};
+            memcpy(r_hat[joined], m.b, sizeof r_hat[joined]);
+            product[joined] = loops->backward(&runs, &y);
             loops->forward(&runs, &x, sums[joined]);
         }
         assert_near(rows.t[0], rows.t[1]);
         assert_near(rows.w[0], rows.w[1]);
-        assert_true(fabs(sums[0][0] - sums[1][0]) <= 1e-12);
-        assert_true(fabs(sums[0][1] - sums[1][1]) <= 1e-12);
+        assert_near(r_hat[0], r_hat[1]);
+        assert_true(fabs(product[0] - product[1]) <= 1e-12);
+        for (int k = 0; k < STK_N_SUMS; k++) {
+            assert_true(fabs(sums[0][k] - sums[1][k]) <= 1e-12);
+        }
     }
 }
 
