@@ -59,6 +59,35 @@ def _axis(axis, unit):
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: tick(v, unit)))
 
 
+def _log(axis, unit, low, high):
+    """Marks at 1, 2 and 5 where powers of ten would be one or two."""
+    if 0 < low and high < 100 * low:
+        axis.set_major_locator(matplotlib.ticker.LogLocator(10, subs=(1, 2, 5)))
+        axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    _axis(axis, unit)
+
+
+def _sizes(axes, lines):
+    """Marks of the horizontal axis where it counts something: at the measured sizes if they are few and grow by factors."""
+    sizes = sorted({float(v) for _, x, *_ in lines for v in x})
+    if not all(v.is_integer() for v in sizes):
+        return
+    if 3 <= len(sizes) <= 12 and sizes[0] > 0 and min(b / a for a, b in zip(sizes, sizes[1:])) >= 1.5:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sizes, [f"{v:g}" for v in sizes])
+        axes.minorticks_off()
+    elif sizes[-1] <= 50 * max(1, sizes[0]):
+        axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1))
+    else:
+        axes.set_xscale("symlog", linthresh=1)
+
+
+def style(i):
+    """Colour and marker of the i-th of many: no two of the first 64 alike."""
+    n = len(SERIES)
+    return SERIES[i % n], MARKERS[(i + i // n) % len(MARKERS)]
+
+
 def _from_zero(axes):
     """Bars and curves begin at 0 and keep clear of the upper edge."""
     axes.set_ylim(0, 1.07 * max(axes.dataLim.y1, 1e-300))
@@ -68,9 +97,8 @@ def curves(lines, x_name, x_unit, y_unit, log_y, joined=True):
     """lines: [(label, x, median, low, high)]; joined: a value between two points means something"""
     figure, axes = plt.subplots(figsize=(7.2, 3.4), layout="constrained")
     for i, (label, x, y, low, high) in enumerate(lines):
-        colour = SERIES[i % len(SERIES)]
-        axes.plot(x, y, marker=MARKERS[i % len(MARKERS)], ms=4, lw=1.3, ls="-" if joined else "", color=colour,
-                  label=label)
+        colour, marker = style(i)
+        axes.plot(x, y, marker=marker, ms=4, lw=1.3, ls="-" if joined else "", color=colour, label=label)
         if joined:
             axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
         else:
@@ -78,15 +106,21 @@ def curves(lines, x_name, x_unit, y_unit, log_y, joined=True):
     if x_unit == "byte":
         axes.set_xscale("log", base=2)
         _axis(axes.xaxis, "byte")
-    elif max(max(x) for _, x, *_ in lines) > 50 * max(1, min(min(x) for _, x, *_ in lines)):
-        axes.set_xscale("symlog", linthresh=1)
-    elif all(float(v).is_integer() for _, x, *_ in lines for v in x):
+    elif x_unit == "1" and joined:
+        _sizes(axes, lines)
+    elif x_unit != "1":
+        _axis(axes.xaxis, x_unit)
+        if max(max(x) for _, x, *_ in lines) > 50 * min(min(x) for _, x, *_ in lines) > 0:
+            axes.set_xscale("log")
+    else:
         axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1))
     if log_y:
         axes.set_yscale("log")
+        _log(axes.yaxis, y_unit, axes.dataLim.y0, axes.dataLim.y1)
     else:
         _from_zero(axes)
-    _axis(axes.yaxis, y_unit)
+        _axis(axes.yaxis, y_unit)
+    axes.set_ylabel("ratio" if y_unit == "1" else "")
     axes.set_xlabel(x_name)
     axes.grid(True)
     axes.legend(fontsize=9)
@@ -110,20 +144,21 @@ def curve_xy(points, x_unit_name, y_unit):
 
 def roofline(bandwidths, points):
     """bandwidths: [(name, byte/s)]; points: [(name, flop per byte, flop/s)]"""
-    figure, axes = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
-    intensity = numpy.array([0.02, 20])
-    for i, (name, rate) in enumerate(bandwidths):  # names apart from each other: nearly equal lines are usual
-        axes.plot(intensity, rate * intensity, ls=("-", "--", ":")[i % 3], color=FAINT, lw=1.4)
-        axes.annotate(f"{name}: {quantity(rate, 'byte s-1')}", (0.03 * 10**i, rate * 0.03 * 10**i), xytext=(5, -3),
-                      textcoords="offset points", fontsize=8, va="top", color=INK)
+    figure, axes = plt.subplots(figsize=(7.2, 3.2 + 0.2 * len(points)), layout="constrained")
+    intensity = numpy.array([min(x for _, x, _ in points) / 3, max(x for _, x, _ in points) * 3])
+    lines = [axes.plot(intensity, rate * intensity, ls=("-", "--", ":")[i % 3], color=FAINT, lw=1.4,
+                       label=f"{name}: {quantity(rate, 'byte s-1')}")[0] for i, (name, rate) in enumerate(bandwidths)]
+    marks = []
     for i, (name, x, y) in enumerate(points):
-        axes.plot([x], [y], MARKERS[i % len(MARKERS)], color=SERIES[i % len(SERIES)], ms=8, label=name)
+        colour, marker = style(i)
+        marks += axes.plot([x], [y], marker, color=colour, ms=8, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    _axis(axes.yaxis, "flop s-1")
+    _log(axes.yaxis, "flop s-1", axes.dataLim.y0, axes.dataLim.y1)
+    _log(axes.xaxis, "1", *intensity)
     axes.set_xlabel("flop per byte moved")
     axes.grid(True)
-    axes.legend(fontsize=8, loc="lower right")
+    axes.legend(handles=lines + marks, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.16), ncols=2)
     return figure
 
 
@@ -154,8 +189,11 @@ def scaling(series):
         low = numpy.array([100 * p.low for p in one.points])
         high = numpy.array([100 * p.high for p in one.points])
         error = numpy.nan_to_num(numpy.abs(numpy.stack([y - low, high - y])))
-        axes.errorbar(x, y, yerr=error, marker=MARKERS[i % len(MARKERS)], ms=5, lw=1.3, capsize=3,
-                      color=SERIES[i % len(SERIES)], label=f"{one.name}: {one.metric} ({one.kind})")
+        colour, marker = style(i)
+        axes.errorbar(x, y, yerr=error, marker=marker, ms=5, lw=1.3, capsize=3, color=colour,
+                      label=f"{one.name}: {one.metric} ({one.kind})")
+        other = [k for k, p in enumerate(one.points) if p.marks]
+        axes.plot([x[k] for k in other], y[other], marker, ms=5, color=colour, mfc="white", zorder=3)
     axes.plot([min(p.size for s in series for p in s.points), max(p.size for s in series for p in s.points)], [100, 100],
               color=FAINT, lw=1)
     axes.set_xscale("log", base=2)
@@ -168,12 +206,12 @@ def scaling(series):
     return figure
 
 
-def fleet(values, unit, name):
-    """Distribution of one value per node: sorted, so that what stands out is at an end."""
+def fleet(values, unit, name, places="nodes"):
+    """Distribution of one value per place: sorted, so that what stands out is at an end."""
     figure, axes = plt.subplots(figsize=(7.2, 2.4), layout="constrained")
     axes.plot(numpy.arange(1, len(values) + 1), numpy.sort(values), ".", ms=4 if len(values) < 500 else 2,
               color=SERIES[0])
     _axis(axes.yaxis, unit)
-    axes.set_xlabel(f"nodes, sorted by {name}")
+    axes.set_xlabel(f"{places}, sorted by {name}")
     axes.grid(True)
     return figure

@@ -43,6 +43,16 @@ def picture(svg, caption):
     return f"<figure>{svg}<figcaption>{esc(caption)}</figcaption></figure>"
 
 
+def phases_of(metrics):
+    """Parts of a solve: what has a time and a bandwidth, but for the reading beside it that hpcg measures as its ceiling."""
+    names = [n[:-len("_bandwidth")] for n in metrics if n.endswith("_bandwidth")]
+    return [n for n in names if f"{n}_time" in metrics and n != "read"]
+
+
+def many(n, word):
+    return f"{n} {word}{'' if n == 1 else 's'}"
+
+
 def interval(low, high, unit):
     return f"{quantity(low, unit)} … {quantity(high, unit)}" if math.isfinite(low) and math.isfinite(high) else "–"
 
@@ -98,11 +108,9 @@ class Report:
             self.add("<p>", esc(", ".join(f"{n} {word}" for word, n in sorted(counts.items()))), "</p>")
             order = {"fail": 0, "inconclusive": 1, "not judged": 2, "pass": 3}
             asked.sort(key=lambda r: order.get(r["outcome"], 1))
-            names = {s.number: s.name for s in self.steps}
+            asked = list({(r["step"], r["metric"], r["outcome"], r["text"]): r for r in asked}.values())  # one place is all places
             self.add(table(["outcome", "step", "metric", "place", "value", "interval", "asked", "why"],
-                           [[r["outcome"], names.get(int(r["step"]), "?"), r["metric"], r["place"],
-                             quantity(float(r["value"]), r["unit"]), interval(float(r["low"]), float(r["high"]), r["unit"]),
-                             quantity(float(r["bound"]), r["unit"]), r["text"]] for r in asked[:60]], right=(4, 5, 6), classes=0))
+                           [self.verdict_row(r) for r in asked[:60]], right=(4, 5, 6), classes=0))
             if len(asked) > 60:
                 rest = sorted({r["outcome"] for r in asked[60:]}, key=lambda o: order.get(o, 1))
                 self.add(f'<p class="faint">and {len(asked) - 60} more ({esc(", ".join(rest))}), not shown</p>')
@@ -120,6 +128,16 @@ class Report:
         for step in self.steps:
             if step.benchmark == "link_map" and step.notes:
                 self.add(f"<h3>Links</h3><p>{esc(step.notes)}</p>")
+
+    def verdict_row(self, row):
+        step = next((s for s in self.steps if s.number == int(row["step"])), None)
+        metric = step.metric(row["metric"]) if step else None
+        value, low, high, bound = (float(row[k]) for k in ("value", "low", "high", "bound"))
+        if row["unit"] == "1" and metric is not None and metric.unit != "1":  # a spread over places
+            values = [percent(value), f"{percent(low)} … {percent(high)}" if math.isfinite(low + high) else "–", percent(bound)]
+        else:
+            values = [quantity(value, row["unit"]), interval(low, high, row["unit"]), quantity(bound, row["unit"])]
+        return [row["outcome"], step.name if step else "?", row["metric"], row["place"], *values, row["text"]]
 
     def warnings(self):
         lines = list(self.launch.warnings())
@@ -175,8 +193,8 @@ class Report:
         seats = step.seats()
         first = int(seats["node"][0])
         chosen = [i for i in range(len(seats["rank"])) if int(seats["node"][i]) == first]
-        self.add(f"<h3>Where threads sat</h3><p>Step {esc(step.name)}: {len(seats['rank'])} threads of "
-                 f"{len(set(map(int, seats['rank'])))} ranks on {len(set(map(int, seats['node'])))} nodes; "
+        self.add(f"<h3>Where threads sat</h3><p>Step {esc(step.name)}: {many(len(seats['rank']), 'thread')} of "
+                 f"{many(len(set(map(int, seats['rank']))), 'rank')} on {many(len(set(map(int, seats['node']))), 'node')}; "
                  f"{sum(map(bool, seats['proved']))} of them read back where they were planned. "
                  f"Shown: node {esc(self.launch.hosts()[first])}, a box per NUMA node; rank.thread on hardware thread.</p>")
         objects = {}
@@ -288,12 +306,8 @@ class Report:
         if not metrics:
             return
         if step.benchmark == "loaded_latency":
-            both = {m.name: m.summary("median") for m in metrics}
-            if {"latency", "bandwidth"} <= both.keys() and len(both["latency"]) == len(both["bandwidth"]):
-                order = numpy.argsort(both["bandwidth"])
-                figure = figures.curve_xy((both["bandwidth"][order], both["latency"][order]), "byte s-1", "s")
-                self.add(picture(self.draw.finish(figure, f"{step.name} loaded", "latency under load"),
-                                 "Latency of one core while the others stream through memory."))
+            both = {m.name: m for m in metrics}
+            if {"latency", "bandwidth"} <= both.keys() and self.loaded_curve(step, both["bandwidth"], both["latency"]):
                 return
         for unit in sorted({m.unit for m in metrics}):
             lines, known = [], False
@@ -322,8 +336,43 @@ class Report:
                                  f"Medians {'with 95 % intervals' if known else '(too few samples for intervals)'} over "
                                  f"{names[0]}, {label}."))
 
+    def loaded_curve(self, step, bandwidth, latency):
+        """One rank's points in order of their load, as they were measured: the curve may bend back where memory saturates."""
+        ranks = numpy.asarray(latency.places("rank"))
+        x, y = bandwidth.summary("median"), latency.summary("median")
+        if len(x) != len(y) or len(x) != len(ranks) or not len(x):
+            return False
+        mine = numpy.nonzero(ranks == ranks[0])[0]
+        order = mine[numpy.argsort(-numpy.asarray(latency.places("value"), float)[mine])]
+        more = len(set(map(int, ranks))) - 1
+        label = latency.labels()[order[0]].split(", ")[-1]
+        figure = figures.curve_xy((x[order], y[order]), "byte s-1", "s")
+        self.add(picture(self.draw.finish(figure, f"{step.name} loaded", "latency under load"),
+                         f"Latency of one core while the others stream through memory, {label}"
+                         + (f"; {more} more like it in the file." if more else ".")))
+        return True
+
+    def matching(self, metric):
+        """Pairs of which no two share a rank fill no matrix: their values, sorted."""
+        median = metric.summary("median")
+        values = median[numpy.isfinite(median)]
+        if len(values):
+            self.add(picture(self.draw.finish(figures.fleet(values, metric.unit, metric.name, "pairs"),
+                                              f"{metric.step.name} {metric.name} pairs", f"{metric.name} of all pairs"),
+                             f"{metric.name} ({metric.help}): medians of {len(values)} pairs"))
+            self.slowest(metric, median)
+
+    def slowest(self, metric, median):
+        worst = numpy.argsort(-median if metric.better == "lower" else median)[:8]
+        labels = metric.labels()
+        self.add(table(["slowest", metric.name], [[labels[i], quantity(float(median[i]), metric.unit)] for i in worst], right=(1,)))
+
     def heat(self, metric):
         """Rows send or compute, columns receive or hold the memory; worst of a cell's places if several share it."""
+        ends = [list(map(int, metric.places(k))) for k in ("rank", "rank_b")] if metric.place_kind == "pair" else [[], []]
+        if ends[0] and len(set(ends[0]) | set(ends[1])) == len(ends[0]) + len(ends[1]):
+            self.matching(metric)
+            return
         kind = ("node", "node_b") if metric.place_kind == "pair" else ("numa", "numa_b")
         a, b = (numpy.asarray(metric.places(k), int) for k in kind)
         names = self.launch.hosts() if metric.place_kind == "pair" else [f"NUMA {i}" for i in range(int(max(a.max(), b.max())) + 1)]
@@ -345,9 +394,7 @@ class Report:
                          f"{metric.name} ({metric.help}); row: {'from' if metric.place_kind == 'pair' else 'cores of'}, "
                          f"column: {'to' if metric.place_kind == 'pair' else 'memory of'}. Darker is slower."
                          + (f" Each cell is the slowest of {share} x {share}." if share > 1 else "")))
-        worst = numpy.argsort(-median if lower else median)[:8]
-        labels = metric.labels()
-        self.add(table(["slowest", metric.name], [[labels[i], quantity(float(median[i]), metric.unit)] for i in worst], right=(1,)))
+        self.slowest(metric, median)
 
     def heat_svg(self, metric, cells, where, a, b, names):
         size = len(cells)
@@ -384,7 +431,8 @@ class Report:
             if step.benchmark != "stream" or not step.complete or step.oversubscribed or not step.placement_proved \
                     or ", within " in step.layout or "all-cores" not in step.layout or not self.beyond_caches(step):
                 continue
-            for name, title in (("triad_moved", "triad, bytes moved"), ("sum", "sum (reads only)")):
+            for name, title in (("triad_moved", "triad, bytes moved"), ("triad_nontemporal", "triad, stores past the caches"),
+                                ("sum", "sum (reads only)")):
                 metric = step.metric(name)
                 if metric is not None and metric.place_kind == "node" and step.parameters().get("memory") == "local":
                     medians = metric.summary("median")
@@ -403,8 +451,7 @@ class Report:
         best = max(ceilings.values(), default=math.nan)
         for step in steps:
             metrics = {m.name: m for m in step.metrics() if m.place_kind == "job"}
-            parts = [n[:-len("_bandwidth")] for n in metrics if n.endswith("_bandwidth")]
-            timed = [(p, metrics[f"{p}_time"].value()) for p in parts if f"{p}_time" in metrics]
+            timed = [(p, metrics[f"{p}_time"].value()) for p in phases_of(metrics)]
             timed = [(p, t) for p, t in timed if t > 0]
             if timed:
                 bars.append((step.name, timed))
@@ -415,8 +462,9 @@ class Report:
                                  percent(rate / best)])
         if bars:
             shown = bars[:FEW]
+            rest = f" The first {len(shown)} of {len(bars)} steps; all stand below." if len(bars) > len(shown) else ""
             self.add("<h3>Phases</h3>", picture(self.draw.finish(figures.phases(shown), "phases", "time of solvers by phase"),
-                                                "Where the solvers' time goes; rank 0's phases."))
+                                                "Where the solvers' time goes; rank 0's phases." + rest))
             self.add("<details><summary>Phases in figures</summary>",
                      table(["step", "phase", "time", "share", "bandwidth", "of all nodes' measured"], rows, right=(2, 3, 4, 5)),
                      '<p class="faint">Least traffic over time, against the largest bandwidth that stream measured here on all nodes '
@@ -425,10 +473,9 @@ class Report:
     def roofline(self, steps, ceilings):
         points = []
         for step in steps:
-            rate = step.metric("rate") or step.metric("gflops") or step.metric("raw")
-            traffic = step.metric("bandwidth")
-            if rate is not None and traffic is not None and rate.unit == "flop s-1":
-                flops, moved = rate.value(), traffic.value()
+            rate = step.metric("rate")
+            if rate is not None and rate.unit == "flop s-1":
+                flops, moved = rate.value(), self.traffic(step)
                 if flops > 0 and moved > 0:
                     points.append((step.name, flops / moved, flops))
         if ceilings and points:
@@ -436,8 +483,19 @@ class Report:
             figure = figures.roofline(best, points)
             self.add("<h3>Roofline</h3>", picture(
                 self.draw.finish(figure, "roofline", "roofline with measured ceilings"),
-                "Ceilings are bandwidths that stream measured in this file on whole nodes, summed over all of them. A point above "
-                "them works out of caches, or reads more than it writes."))
+                "Ceilings are bandwidths that stream measured in this file on whole nodes, summed over all of them. Bytes are the least "
+                "that the algorithm must move; a point above the ceilings works out of caches, or reads more than it writes. Solvers "
+                "that count no operations (cg, flow) have no point here."))
+
+    @staticmethod
+    def traffic(step):
+        """Bytes per second of the whole solve: as the step gives it, or of its phases together (hpcg), or NaN."""
+        metrics = {m.name: m for m in step.metrics() if m.place_kind == "job"}
+        if "bandwidth" in metrics:
+            return metrics["bandwidth"].value()
+        parts = phases_of(metrics)
+        moved = sum(metrics[f"{p}_bandwidth"].value() * metrics[f"{p}_time"].value() for p in parts)
+        return moved / metrics["time"].value() if parts and "time" in metrics else math.nan
 
     def published(self):
         blocks = published.beside(self.launch, self.systems)
@@ -491,7 +549,8 @@ def scaling_section(launches, drawings):
     for one in found:  # one picture per entry: its first metric
         chosen.setdefault(one.name, one)
     parts.append(picture(drawings.finish(figures.scaling(list(chosen.values())), "scaling", "efficiency over ranks"),
-                         "Efficiency against the smallest size of the series, with intervals from those of the medians."))
+                         "Efficiency against the smallest size of the series, with intervals from those of the medians. Hollow points "
+                         "are not the base's measurement again: the remarks below say what differs."))
     for one in found:
         parts.append(f"<h3>{esc(one.name)}: {esc(one.metric)} ({esc(one.kind)})</h3>")
         parts.append(table(["ranks", "nodes", "value", "speed-up", "efficiency", "interval", "Karp–Flatt", "load balance", "communication",

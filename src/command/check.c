@@ -56,7 +56,8 @@ static enum st_status predict(const struct st_plan *plan, size_t i, uint64_t n_n
                     " bytes of a node",
                     need->bytes_per_rank, shape->max_ranks_per_node, shape->memory_bytes);
     }
-    if (rc != ST_OK) {
+    if (rc != ST_OK &&
+        rc != ST_ERR_UNSUPPORTED) { /* skipped steps stand under their name */
         char text[ST_ERROR_TEXT_SIZE];
         (void)st_copy(text, sizeof text, err->text);
         (void)st_fail(err, rc, "%s:%d:%d: step '%s': %s", plan->file, step->line,
@@ -125,10 +126,13 @@ const struct st_command st_command_check = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "validate a config and predict its memory and time, without running",
-    .details =
-        "Predicts for nodes like this machine, or like the one in HWLOC_XMLFILE. What "
-        "cannot\n"
-        "fit is refused with status 3; steps that such a machine would skip are marked.",
+    .details = "Predicts for nodes like this machine, or like the one that HWLOC_XMLFILE "
+               "(a file that\n"
+               "`lstopo node.xml` writes there) or HWLOC_SYNTHETIC describes. What "
+               "cannot fit, and more\n"
+               "ranks than a node can bind, is refused with status 3 as `seatrial run` "
+               "would; steps that\n"
+               "such a machine would skip are marked.",
     .n_options = ST_COUNT(options),
     .options = options,
     .run = run,

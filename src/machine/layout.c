@@ -503,20 +503,14 @@ static enum st_status make(struct making *k, struct st_error *err)
     return rc == ST_OK ? stm_bcast_bytes(world, l->note, sizeof l->note, err) : rc;
 }
 
-/* "All" of the started ranks is a wrong answer where the launcher stacked them: the rest
- * would sleep and a smaller machine be measured than the user believes (CASES 12, 15). Local
- * over shared tables: all ranks find the same. */
+/* Local over shared tables: all ranks find the same. */
 static enum st_status refuse_crowd(const struct st_machine *m,
                                    const struct st_layout_request *request,
                                    struct st_error *err)
 {
-    const bool all = request->n_ranks == 0 && (request->ranks == ST_MANY_ALL_CORES ||
-                                               request->ranks == ST_MANY_ALL_PUS);
-
-    for (size_t i = 0; all && !request->oversubscribe && !m->fake_nodes && i < m->n_nodes;
-         i++) {
+    for (size_t i = 0; !m->fake_nodes && i < m->n_nodes; i++) {
         const struct st_node *node = &m->nodes[i];
-        if (node->n_ranks > node->n_usable_pus) {
+        if (st_shape_crowded(request, node->n_ranks, node->n_usable_pus)) {
             (void)st_fail(
                 err, ST_ERR_LAUNCH,
                 "stacked launch: %zu ranks were started on node %zu (%s), which "

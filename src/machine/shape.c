@@ -25,6 +25,15 @@ uint64_t st_shape_memory(uint64_t node_bytes, uint64_t rank_bytes, size_t n_rank
     return node_bytes;
 }
 
+bool st_shape_crowded(const struct st_layout_request *request, size_t n_ranks,
+                      size_t n_usable_pus)
+{
+    const bool all = request->n_ranks == 0 && (request->ranks == ST_MANY_ALL_CORES ||
+                                               request->ranks == ST_MANY_ALL_PUS);
+
+    return all && !request->oversubscribe && n_ranks > n_usable_pus;
+}
+
 struct st_shape st_shape_of(size_t n, const struct st_node_share *shares, bool each)
 {
     struct st_shape shape = {.memory_bytes = UINT64_MAX, .min_ranks_per_node = SIZE_MAX};
@@ -87,6 +96,19 @@ enum st_status st_shape_share(const struct st_cpus *cpus,
     return rc;
 }
 
+/* What is free on this machine now says nothing of the memory of another one's topology. */
+static uint64_t memory_of(const struct st_loaded *here, size_t n_ranks)
+{
+    uint64_t installed = 0;
+
+    for (size_t i = 0; !here->node.is_this_system && i < here->n_numa; i++) {
+        installed += here->numa[i].memory_bytes;
+    }
+    return installed > 0 ? installed
+                         : st_shape_memory(here->node.memory_bytes,
+                                           here->node.rank_memory_bytes, n_ranks);
+}
+
 /* A node like this one. */
 static enum st_status predict(const struct st_layout_request *request,
                               const struct st_loaded *here, size_t n_started,
@@ -103,9 +125,7 @@ static enum st_status predict(const struct st_layout_request *request,
     st_placement_clear(&placement);
     if (rc == ST_OK) {
         share->n_numa = here->node.n_numa;
-        share->memory_bytes =
-            st_shape_memory(here->node.memory_bytes, here->node.rank_memory_bytes,
-                            (size_t)share->n_ranks);
+        share->memory_bytes = memory_of(here, (size_t)share->n_ranks);
     }
     return rc;
 }
@@ -160,6 +180,14 @@ enum st_status st_shape_predict(const struct st_layout_request *request, size_t 
     }
     if (rc == ST_OK) {
         rc = st_load_node(mask, n_ranks_per_node, here, err);
+    }
+    if (rc == ST_OK && st_shape_crowded(request, n_ranks_per_node, here->cpus.n)) {
+        rc =
+            st_fail(err, ST_ERR_LAUNCH,
+                    "`seatrial run` refuses %zu ranks on a node with %zu usable hardware "
+                    "thread%s. Start one rank per core, or say how many take part "
+                    "(`ranks_per_node: N`), or write `oversubscribe: yes`",
+                    n_ranks_per_node, here->cpus.n, here->cpus.n == 1 ? "" : "s");
     }
     if (rc == ST_OK) {
         rc = predict_all(request, n_nodes,

@@ -29,6 +29,14 @@ struct st_shape st_shape_of(size_t n, const struct st_node_share *shares, bool e
 /** A node's memory for @p n_ranks ranks of at most @p rank_bytes each. */
 uint64_t st_shape_memory(uint64_t node_bytes, uint64_t rank_bytes, size_t n_ranks);
 
+/**
+ * "All" of the started ranks is a wrong answer where the launcher stacked them: the rest would
+ * sleep and a smaller machine be measured than the user believes (CASES 12, 15).
+ * @return true if the layout wants all of @p n_ranks, more than a node of @p n_usable_pus binds
+ */
+bool st_shape_crowded(const struct st_layout_request *request, size_t n_ranks,
+                      size_t n_usable_pus);
+
 /** The share of a planned node, without memory. */
 enum st_status st_shape_share(const struct st_cpus *cpus,
                               const struct st_placement *placement,

@@ -116,7 +116,8 @@ static enum st_status same_machine(const struct st_file *file,
         return st_fail(
             err, ST_ERR_CONFIG,
             "'%s' cannot be resumed: it was measured with %zu ranks on %zu nodes, "
-            "now there are %zu on %zu; start a new file",
+            "now there are %zu on %zu; start as many again, or measure into a new file "
+            "(-o NEW.h5)",
             file->path, file->n_ranks, file->n_nodes, (size_t)machine->world.n_ranks,
             machine->n_nodes);
     }
@@ -124,10 +125,12 @@ static enum st_status same_machine(const struct st_file *file,
         if (strcmp(file->nodes[i].host, machine->nodes[i].host) != 0) {
             return st_fail(
                 err, ST_ERR_CONFIG,
-                "'%s' cannot be resumed: its node %zu was '%s' and is now '%s'; "
-                "steps of different nodes in one file would be taken for one "
-                "machine: start a new file",
-                file->path, i, file->nodes[i].host, machine->nodes[i].host);
+                "'%s' cannot be resumed: its node %zu was '%s' and is now '%s', and "
+                "steps of different nodes in one file would be taken for one machine. "
+                "Start on the same nodes in the same order, or measure all steps on "
+                "these nodes into a new file (-o NEW.h5) and put both into one study "
+                "with `seatrial merge STUDY.h5 %s NEW.h5`",
+                file->path, i, file->nodes[i].host, machine->nodes[i].host, file->path);
         }
     }
     return ST_OK;

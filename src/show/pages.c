@@ -9,6 +9,7 @@
 #include "src/show/json.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *type_word(enum st_type type)
 {
@@ -136,6 +137,24 @@ void st_show_list(FILE *out, bool json, const struct st_registry *registry)
     (void)fputs("\nParameters and metrics of one: seatrial describe BENCHMARK\n", out);
 }
 
+/* Seconds as a config would write them: the largest unit that leaves at least 1. */
+static void add_seconds(struct st_text *out, double seconds)
+{
+    static const struct {
+        double scale;
+        const char *unit;
+    } units[] = {{3600.0, "h"}, {1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}};
+    size_t k = 0;
+
+    while (k + 1 < ST_COUNT(units) && seconds < units[k].scale * (1.0 - 1e-9)) {
+        k++;
+    }
+    if (seconds == 0.0) {
+        k = 1;
+    }
+    st_text_add(out, "%.6g%s", seconds / units[k].scale, units[k].unit);
+}
+
 /* An end of a range as a config would write it: whole powers of 1024 with their prefix. */
 static void add_bound(struct st_text *out, const struct st_param *p, double bound)
 {
@@ -143,6 +162,10 @@ static void add_bound(struct st_text *out, const struct st_param *p, double boun
     double value = bound;
     size_t k = 0;
 
+    if (strcmp(p->unit, "s") == 0) {
+        add_seconds(out, bound);
+        return;
+    }
     if (p->type != ST_TYPE_BYTES) {
         const bool is_one = p->unit[0] == '1' && p->unit[1] == '\0';
         st_text_add(out, "%.10g%s%s", bound, is_one ? "" : " ", is_one ? "" : p->unit);

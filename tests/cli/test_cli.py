@@ -89,6 +89,22 @@ class Configs(ProgramTest):
         done = self.alone("check", config, status=3)
         self.assertRegex(done.err, r"c\.yaml:3:")
 
+    def test_a_crowd_is_refused_as_a_run_would(self):
+        node = {"HWLOC_SYNTHETIC": "pack:1 core:4 pu:2"}
+        for layout, ranks, status in (("ranks_per_node: all-cores", 9, 3), ("ranks_per_node: all-cores", 8, 0),
+                                      ("ranks_per_node: 2", 9, 0), ("oversubscribe: yes", 9, 0)):
+            config = self.write("c.yaml", f"campaign: c\nsteps:\n  - {{benchmark: noop, layout: {{{layout}}}}}\n")
+            done = self.alone("check", config, "--ranks-per-node", ranks, env=node, status=status)
+            if status == 3:
+                self.assertRegex(done.err, r"c\.yaml:3:.* 9 ranks on a node with 8 usable hardware threads")
+
+    def test_another_machine_has_its_own_memory(self):
+        config = self.write("c.yaml", "campaign: c\nsteps:\n  - {benchmark: stream, layout: {ranks_per_node: 1}, "
+                                      "parameters: {size: 60GiB}}\n")
+        for gib, status in ((200, 0), (100, 3)):
+            node = {"HWLOC_SYNTHETIC": f"numa:1(memory={gib << 30}) core:4 pu:1"}
+            self.alone("check", config, env=node, status=status)
+
     def test_dry_run_writes_nothing(self):
         config = self.write("c.yaml", noop_config(2))
         done = self.launch(2, "run", config, "--dry-run", status=0)

@@ -534,8 +534,11 @@ static bool same_shape(const struct st_shape *a, const struct st_shape *b)
 static void the_prediction_is_what_comes(void **state)
 {
     static const struct st_layout_request requests[] = {
-        {.ranks = ST_MANY_ALL_CORES, .n_threads = 1},
-        {.ranks = ST_MANY_ALL_CORES, .n_threads = 1, .nodes = ST_NODES_EACH},
+        {.ranks = ST_MANY_ALL_CORES, .n_threads = 1, .oversubscribe = true},
+        {.ranks = ST_MANY_ALL_CORES,
+         .n_threads = 1,
+         .nodes = ST_NODES_EACH,
+         .oversubscribe = true},
         {.n_ranks_per_node = 1, .threads = ST_MANY_ALL_CORES},
         {.n_ranks = 1, .n_threads = 1},
     };
@@ -562,6 +565,8 @@ static void the_prediction_is_what_comes(void **state)
     st_assert_all(c, st_shape_predict(&many, 100, 4, &shape, &err) == ST_OK);
     st_assert_all(c, shape.n_nodes == 100 && shape.n_ranks == 100 && shape.n_groups == 1);
     st_assert_all(c, st_shape_predict(&many, 99, 4, &shape, &err) == ST_ERR_UNSUPPORTED);
+    const struct st_layout_request crowd = {.ranks = ST_MANY_ALL_CORES, .n_threads = 1};
+    st_assert_all(c, st_shape_predict(&crowd, 1, 100000, &shape, &err) == ST_ERR_LAUNCH);
     st_machine_close(&m);
 }
 

@@ -143,14 +143,22 @@ class Slurm(ProgramTest):
 
     def test_cancelled_requeued_and_resumed(self):
         self.write("c.yaml", LONG)
-        job = self.submit("--nodes=2", ["c.yaml", "r.h5"])
-        self.wait_for_text(job, "step 2/3 second begins")
-        self.login("scancel", job)
-        self.wait(job, "CANCELLED", "COMPLETED", "FAILED")
+        job = self.interrupt("node1,node2", "r.h5")
         status, steps, _, _ = self.steps("r.h5")
         self.assertEqual((status, steps[0]), ("interrupted", "complete"), self.output(job))
         self.assertNotIn("complete", steps[1:])
         self.alone("report", "r.h5", status=2)
+
+        # on other nodes the file does not go on: a second one, of which the study knows
+        before = (self.folder / "r.h5").read_bytes()
+        job = self.interrupt("node3,node4", "r.h5")
+        self.assertIn("r.h5 was measured on other nodes (node1 node2; now node3 node4)", self.output(job))
+        self.assertEqual((self.folder / "r.h5").read_bytes(), before)
+        with h5py.File(self.folder / "r-nodes2.h5") as f:
+            self.assertEqual(sorted(h.decode() for h in f["system/nodes/host"]), ["node3", "node4"])
+        self.login("bash", ROOT / "slurm/merge.sbatch", "study.h5", "r.h5")
+        with h5py.File(self.folder / "study.h5") as f:
+            self.assertEqual([n.decode() for n in f["launches/file"]], ["r.h5", "r-nodes2.h5"])
 
         job = self.submit("--nodes=2", ["c.yaml", "q.h5"])
         self.wait_for_text(job, "step 2/3 second begins")
@@ -164,6 +172,14 @@ class Slurm(ProgramTest):
         self.wait(job, "CANCELLED", "COMPLETED", "FAILED")
         status, steps, _, launches = self.steps("q.h5")
         self.assertEqual((status, steps[0], launches), ("interrupted", "complete", 2), self.output(job))
+
+    def interrupt(self, nodes, file):
+        """A job on these nodes, cancelled in its second step."""
+        job = self.submit("--nodes=2", f"--nodelist={nodes}", ["c.yaml", file])
+        self.wait_for_text(job, "step 2/3 second begins")
+        self.login("scancel", job)
+        self.wait(job, "CANCELLED", "COMPLETED", "FAILED")
+        return job
 
     def test_out_of_time(self):
         """Slurm's SIGTERM before the limit closes the running step; the job ends by itself."""

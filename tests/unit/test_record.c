@@ -479,6 +479,7 @@ static void resume_of_something_else_is_refused(void **state)
     s->f.plan.steps[1].name[0] = 'f';
     s->f.machine.nodes[1].host[0] = 'X';
     expect_no_resume(s, ST_ERR_CONFIG, "'node2' and is now 'Xode2'");
+    expect_no_resume(s, ST_ERR_CONFIG, "`seatrial merge STUDY.h5 ");
     s->f.machine.nodes[1].host[0] = 'n';
     s->f.machine.world.n_ranks = 3;
     expect_no_resume(s, ST_ERR_CONFIG, "4 ranks on 2 nodes");
