@@ -8,11 +8,11 @@
  * separate time of optimisation. Every campaign runs HPCG's validity tests in verify(): if one
  * fails the numbers are kept and never judged, which is what "no rating" means here.
  */
-#include "kernels/stream.h"
 #include "mpi/agree.h"
 #include "src/base/bench.h"
 #include "src/base/mem.h"
 #include "src/benchmarks/part_hpcg.h"
+#include "src/benchmarks/part_read.h"
 #include "src/benchmarks/part_split.h"
 #include "src/measure/run.h"
 
@@ -418,18 +418,29 @@ static enum st_status find_iterations(struct st_run *run, struct hpcg_state *s)
     return rc;
 }
 
+static size_t half_doubles(const struct st_hpcg_level *l)
+{
+    const size_t n_chunks = (l->n_rows + STK_LU_LANES - 1) / STK_LU_LANES;
+
+    return n_chunks * sizeof(struct stk_lu_chunk) / sizeof(double);
+}
+
 /* What the second section reads: the values of CSR, or one half, on the finest level. */
-static struct stk_span matrix_of(const struct hpcg_state *s)
+static double read_matrix(const struct hpcg_state *s)
 {
     const struct st_hpcg_level *l = &s->h->level[0];
 
-    if (s->h->storage == ST_HPCG_CSR) {
-        return (struct stk_span){.last = l->csr.row_start[l->n_rows], .x = l->csr.values};
-    }
-    const size_t n_chunks = (l->n_rows + STK_LU_LANES - 1) / STK_LU_LANES;
-    return (struct stk_span){.last =
-                                 n_chunks * sizeof(struct stk_lu_chunk) / sizeof(double),
-                             .x = &l->lu.lower.chunks->values[0][0]};
+    return s->h->storage == ST_HPCG_CSR
+               ? st_read_csr(&l->csr)
+               : st_read_array(&l->lu.lower.chunks->values[0][0], half_doubles(l));
+}
+
+static double matrix_bytes(const struct hpcg_state *s)
+{
+    const struct st_hpcg_level *l = &s->h->level[0];
+
+    return s->h->storage == ST_HPCG_CSR ? st_read_csr_bytes(&l->csr)
+                                        : 8.0 * (double)half_doubles(l);
 }
 
 static enum st_status hpcg_prepare(struct st_run *run, void *state)
@@ -444,7 +455,7 @@ static enum st_status hpcg_prepare(struct st_run *run, void *state)
         rc = find_iterations(run, s);
     }
     if (rc == ST_OK && p->mode != ST_HPCG_STENCIL) {
-        st_set_work(run, M_READ_BANDWIDTH, (double)(matrix_of(s).last * sizeof(double)));
+        st_set_work(run, M_READ_BANDWIDTH, matrix_bytes(s));
     }
     if (rc == ST_OK) {
         s->set_flops = st_hpcg_flops_of(&s->grid, s->n_iterations).total;
@@ -482,17 +493,15 @@ static void record_parts(struct st_run *run, const struct hpcg_state *s, double 
 }
 
 /* Read part of the matrix as STREAM's sum does, and set what the last set moved against it. */
-static void read_matrix(struct st_run *run, struct hpcg_state *s)
+static void run_reads(struct st_run *run, struct hpcg_state *s)
 {
-    const struct stk_span span = matrix_of(s);
-    const stk_span_fn sum = stk_stream_widest()->ordinary[STK_SUM];
     const double start_s = st_now();
 
     for (size_t k = 0; k < run->n_inner; k++) {
-        s->checksum += sum(&span);
+        s->checksum += read_matrix(s);
     }
     const double bandwidth =
-        (double)(span.last * sizeof(double) * run->n_inner) / (st_now() - start_s);
+        matrix_bytes(s) * (double)run->n_inner / (st_now() - start_s);
     double bytes = 0.0;
     for (size_t i = 0; i < ST_HPCG_PARTS; i++) {
         bytes += s->h->bytes[i];
@@ -551,7 +560,7 @@ static enum st_status run_sets(struct st_run *run, struct hpcg_state *s)
 static enum st_status hpcg_run(struct st_run *run, void *state)
 {
     if (run->section == HPCG_READ) {
-        read_matrix(run, state);
+        run_reads(run, state);
         return ST_OK;
     }
     return run_sets(run, state);

@@ -9,25 +9,34 @@
 #include <stddef.h>
 
 /*
- * The storage of a matrix's interior: SELL-C-sigma because it is asked for, or because it was
- * measured to be faster than CSR here.
+ * The storage of a matrix's interior: the one asked for, or the one measured to be the fastest
+ * here.
  */
 struct st_format_request {
-    size_t chunk, sigma;
-    bool choose; /**< measure both and keep the faster; false: SELL-C-sigma */
+    enum st_storage storage;
+    bool choose;         /**< measure all that may pay instead */
+    size_t chunk, sigma; /**< of SELL-C-sigma */
+    size_t side;         /**< of the blocks; 0: that with the least traffic */
 };
 
 /** What came of it, equal on all ranks. */
 struct st_format {
-    bool is_sell;
-    double gain;       /**< if measured: median time of the product in CSR / in SELL */
-    double least_fill; /**< beta of the worst rank */
+    enum st_storage storage;
+    /** Median time of the product in CSR / in each storage; 0: not measured. */
+    double gain[ST_STORAGES];
+    double sell_fill; /**< beta of the worst rank; 0: not made */
+    double
+        bcsr_fill; /**< nonzeros / values of all ranks' blocks, of the side with the least
+                         traffic even if not made; 0: a rank has too few rows for any */
+    size_t side;   /**< of the blocks; 0: not made, since CSR moves fewer bytes */
 };
 
 /**
  * Build, try and choose. Collective over @p comm. The ranks agree on one storage: that with
- * the smaller median of the slowest rank's times.
+ * the smallest median of the slowest rank's times.
  * @param x, y [n_rows] for trying; y is overwritten
+ * @return the same on all ranks; ST_ERR_UNSUPPORTED if blocks are asked for and a rank has too
+ *         few rows for one
  */
 enum st_status st_format_apply(const struct stm_comm *comm, struct st_matrix *matrix,
                                const struct st_format_request *request, const double *x,

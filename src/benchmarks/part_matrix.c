@@ -394,7 +394,7 @@ void st_matrix_destroy(struct st_matrix **matrix)
     struct st_matrix *m = *matrix;
     *matrix = NULL;
     stm_halo_destroy(&m->halo);
-    st_sell_destroy(&m->sell);
+    st_matrix_keep(m, ST_STORAGE_CSR);
     for (size_t i = 0; i < ST_COUNT(m->arrays); i++) {
         st_pages_unmap(&m->arrays[i]);
     }
@@ -413,13 +413,35 @@ enum st_status st_matrix_use_sell(struct st_matrix *matrix, size_t chunk, size_t
     if (rc == ST_OK) {
         st_sell_destroy(&matrix->sell);
         matrix->sell = sell;
+        matrix->storage = ST_STORAGE_SELL;
     }
     return rc;
 }
 
-void st_matrix_use_csr(struct st_matrix *matrix)
+enum st_status st_matrix_use_bcsr(struct st_matrix *matrix, size_t side,
+                                  struct st_error *err)
 {
-    st_sell_destroy(&matrix->sell);
+    struct st_bcsr *bcsr = NULL;
+    const enum st_status rc =
+        st_bcsr_create(&matrix->interior, matrix->first_row, side, &bcsr, err);
+
+    if (rc == ST_OK) {
+        st_bcsr_destroy(&matrix->bcsr);
+        matrix->bcsr = bcsr;
+        matrix->storage = ST_STORAGE_BCSR;
+    }
+    return rc;
+}
+
+void st_matrix_keep(struct st_matrix *matrix, enum st_storage storage)
+{
+    if (storage != ST_STORAGE_SELL) {
+        st_sell_destroy(&matrix->sell);
+    }
+    if (storage != ST_STORAGE_BCSR) {
+        st_bcsr_destroy(&matrix->bcsr);
+    }
+    matrix->storage = storage;
 }
 
 static enum st_status start_halo(struct st_matrix *m, struct st_error *err)
@@ -440,6 +462,22 @@ static enum st_status wait_for_halo(struct st_matrix *m, struct st_error *err)
     return rc;
 }
 
+void st_matrix_multiply_interior(const struct st_matrix *matrix, enum st_storage storage,
+                                 const double *x, double *y)
+{
+    switch (storage) {
+    case ST_STORAGE_SELL:
+        stk_sell_multiply(&matrix->sell->a, x, y);
+        return;
+    case ST_STORAGE_BCSR:
+        stk_bcsr_multiply(&matrix->bcsr->a, x, y);
+        return;
+    case ST_STORAGE_CSR:
+        stk_csr_multiply(&matrix->interior, x, y);
+        return;
+    }
+}
+
 enum st_status st_matrix_multiply(struct st_matrix *matrix, bool overlap, const double *x,
                                   double *y, struct st_error *err)
 {
@@ -450,11 +488,7 @@ enum st_status st_matrix_multiply(struct st_matrix *matrix, bool overlap, const 
     if (rc == ST_OK && !overlap) {
         rc = wait_for_halo(matrix, err);
     }
-    if (matrix->sell != NULL) {
-        stk_sell_multiply(&matrix->sell->a, x, y);
-    } else {
-        stk_csr_multiply(&matrix->interior, x, y);
-    }
+    st_matrix_multiply_interior(matrix, matrix->storage, x, y);
     if (rc == ST_OK && overlap) {
         rc = wait_for_halo(matrix, err);
     }
@@ -466,14 +500,21 @@ enum st_status st_matrix_multiply(struct st_matrix *matrix, bool overlap, const 
 
 double st_matrix_work_bytes(const struct st_matrix *matrix)
 {
-    if (matrix->sell != NULL) {
-        /* The rest stays in CSR; its rows' y are counted with the interior. */
-        return st_sell_work_bytes(matrix->sell) +
-               stk_work_bytes(&stk_csr_work_per_nonzero,
-                              matrix->n_nonzeros -
-                                  matrix->interior.row_start[matrix->n_rows]);
+    const uint64_t n_interior = matrix->interior.row_start[matrix->n_rows];
+    /* The rest is always in CSR; its rows' y are counted with the interior. */
+    const double rest =
+        stk_work_bytes(&stk_csr_work_per_nonzero, matrix->n_nonzeros - n_interior);
+
+    if (matrix->storage == ST_STORAGE_SELL) {
+        return rest + st_sell_work_bytes(matrix->sell);
     }
-    return stk_work_bytes(&stk_csr_work_per_nonzero, matrix->n_nonzeros) +
+    if (matrix->storage == ST_STORAGE_BCSR) {
+        const struct stk_bcsr *b = &matrix->bcsr->a;
+        const size_t n_block_rows = b->first_block_row[b->rows.n_parts];
+        const struct st_bcsr_size size = {b->block_start[n_block_rows], n_block_rows};
+        return rest + st_bcsr_work_bytes(&size, b->side, matrix->n_rows);
+    }
+    return rest + stk_work_bytes(&stk_csr_work_per_nonzero, n_interior) +
            stk_work_bytes(&stk_csr_work_per_row, matrix->n_rows);
 }
 

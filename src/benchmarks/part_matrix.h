@@ -6,6 +6,7 @@
 #include "mpi/halo.h"
 #include "src/base/mem.h"
 #include "src/base/status.h"
+#include "src/benchmarks/part_bcsr.h"
 #include "src/benchmarks/part_sell.h"
 
 #include <stdbool.h>
@@ -50,6 +51,16 @@ enum st_partition {
 uint64_t st_partition_start(const struct st_row_source *source, enum st_partition kind,
                             uint64_t first, uint64_t end, size_t n_parts, size_t part);
 
+/** How the interior is stored for products. */
+enum st_storage {
+    ST_STORAGE_CSR,
+    ST_STORAGE_SELL,
+    ST_STORAGE_BCSR
+};
+enum {
+    ST_STORAGES = ST_STORAGE_BCSR + 1
+};
+
 /** A distributed matrix on this rank. */
 struct st_matrix {
     uint64_t *row_start; /**< [n_ranks + 1] first row of each rank; owned */
@@ -61,8 +72,10 @@ struct st_matrix {
     struct stk_csr interior;
     struct stk_csr_rows rest;
     struct stm_halo *halo;
-    uint64_t *ghost_rows; /**< [halo->n_ghosts] global numbers of the ghosts; owned */
-    struct st_sell *sell; /**< the interior once more, used if not NULL; owned */
+    uint64_t *ghost_rows;    /**< [halo->n_ghosts] global numbers of the ghosts; owned */
+    enum st_storage storage; /**< of the interior, used in products */
+    struct st_sell *sell;    /**< the interior once more; NULL: not made; owned */
+    struct st_bcsr *bcsr;    /**< the same */
     double
         wait_s; /**< sum of the times st_matrix_multiply() spent in the halo exchange */
     size_t *part_starts;         /**< backing store of the two splits; owned */
@@ -90,8 +103,11 @@ void st_matrix_destroy(struct st_matrix **matrix);
  */
 enum st_status st_matrix_use_sell(struct st_matrix *matrix, size_t chunk, size_t sigma,
                                   struct st_error *err);
-/** Back to CSR; frees the other. Local. */
-void st_matrix_use_csr(struct st_matrix *matrix);
+/** The same in blocks. Local. @param side as for st_bcsr_create() */
+enum st_status st_matrix_use_bcsr(struct st_matrix *matrix, size_t side,
+                                  struct st_error *err);
+/** Multiply by a storage that was made (CSR always is), and free the others. Local. */
+void st_matrix_keep(struct st_matrix *matrix, enum st_storage storage);
 
 /**
  * y = A x on this rank's rows. Every rank of the matrix's communicator must call it.
@@ -100,6 +116,10 @@ void st_matrix_use_csr(struct st_matrix *matrix);
  */
 enum st_status st_matrix_multiply(struct st_matrix *matrix, bool overlap, const double *x,
                                   double *y, struct st_error *err);
+
+/** y = A x of the interior alone, in a storage that was made. Local. */
+void st_matrix_multiply_interior(const struct st_matrix *matrix, enum st_storage storage,
+                                 const double *x, double *y);
 
 /** Minimum traffic and flops of one product on this rank in the storage it uses (METHODS 4.3).
  *  Local. */

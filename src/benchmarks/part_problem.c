@@ -13,11 +13,31 @@
 
 const char *const st_problem_names[] = {"box7", "box27", "file", NULL};
 const char *const st_problem_partitions[] = {"nonzeros", "rows", NULL};
+const char *const st_problem_scopes[] = {"per_rank", "total", NULL};
 
-struct st_box st_problem_box(const struct st_problem *problem)
+struct st_box st_problem_box(const struct st_problem *problem, size_t n_ranks)
 {
-    return (struct st_box){{problem->n[0], problem->n[1], problem->n[2]},
+    const uint64_t factor = problem->scope == ST_SCOPE_PER_RANK ? n_ranks : 1;
+
+    return (struct st_box){{problem->n[0], problem->n[1], problem->n[2] * factor},
                            problem->kind == ST_PROBLEM_BOX27};
+}
+
+/*
+ * Rows of the box in blocks. A block row reaches side + 2 columns along its own line, which two
+ * blocks cover, on 9 lines (27 points); or on one, and side on four (7 points), where one does.
+ * Block rows that run over a line's end need as many again. The least traffic: 2 x 2.
+ */
+static double block_bytes(const struct st_problem *p, const struct st_box_share *share)
+{
+    const uint64_t side = p->side > 0 ? p->side : STK_BCSR_LEAST_SIDE;
+    const uint64_t n_broken = p->n[0] % side > 0 ? share->n_rows / p->n[0] : 0;
+    const uint64_t n_block_rows = share->n_rows / side + n_broken;
+    const uint64_t n_blocks = n_block_rows * (p->kind == ST_PROBLEM_BOX27 ? 18 : 6);
+
+    return st_array_bytes(n_blocks * side * side, sizeof(double)) +
+           st_array_bytes(n_blocks, sizeof(int32_t)) +
+           st_array_bytes(n_block_rows, sizeof(uint32_t));
 }
 
 /*
@@ -40,6 +60,9 @@ static double share_bytes(const struct st_problem *p, const struct st_box_share 
     if (p->has_sell) { /* the interior once more, with little padding: box rows are alike */
         bytes += st_array_bytes(n_interior, sizeof(int32_t)) +
                  st_array_bytes(n_interior, sizeof(double)) + 6.0 * (double)share->n_rows;
+    }
+    if (p->has_bcsr) {
+        bytes += block_bytes(p, share);
     }
     return bytes + (16.0 + 12.0) * (double)share->n_ghosts + 12.0 * (double)n_ranks;
 }
@@ -130,7 +153,7 @@ static void note_box(const struct st_problem *p, const struct st_box *box,
 static enum st_status plan_box(const struct st_problem *p, const struct st_shape *shape,
                                struct st_need *need, struct st_error *err)
 {
-    const struct st_box box = st_problem_box(p);
+    const struct st_box box = st_problem_box(p, shape->n_ranks);
     struct st_box_share share;
     const enum st_status rc = st_box_check(&box, err);
 
@@ -144,9 +167,9 @@ static enum st_status plan_box(const struct st_problem *p, const struct st_shape
                        " nonzeros and %.4g GB; %zu ranks with %zu on a node hold at most "
                        "a cube of %" PRIu64 " points an edge, or use more ranks on more "
                        "nodes",
-                       p->who, p->n[0], p->n[1], p->n[2], share.n_rows, share.n_nonzeros,
-                       share_bytes(p, &share, shape->n_ranks) * 1e-9, shape->n_ranks,
-                       shape->max_ranks_per_node, best_edge(p, shape));
+                       p->who, box.n[0], box.n[1], box.n[2], share.n_rows,
+                       share.n_nonzeros, share_bytes(p, &share, shape->n_ranks) * 1e-9,
+                       shape->n_ranks, shape->max_ranks_per_node, best_edge(p, shape));
     }
     need->bytes_per_rank = (uint64_t)share_bytes(p, &share, shape->n_ranks);
     /* At 1 GB/s and rank, slower than any machine's. An iteration of the solver moves the
@@ -154,11 +177,11 @@ static enum st_status plan_box(const struct st_problem *p, const struct st_shape
      * edge, about three an edge point at 1e-10. */
     const double product_s =
         1e-9 * (12.0 * (double)share.n_nonzeros + 20.0 * (double)share.n_rows);
-    const uint64_t edge = p->n[0] > p->n[1] ? p->n[0] : p->n[1];
+    const uint64_t edge = box.n[0] > box.n[1] ? box.n[0] : box.n[1];
     const double n_iterations =
         (double)p->n_solves *
         fmin((double)p->max_iterations,
-             50.0 + 3.0 * (double)(edge > p->n[2] ? edge : p->n[2]));
+             50.0 + 3.0 * (double)(edge > box.n[2] ? edge : box.n[2]));
     need->seconds_per_repetition =
         product_s + n_iterations * (product_s + 96e-9 * (double)share.n_rows);
     note_box(p, &box, shape, &share, need);
@@ -193,7 +216,7 @@ static enum st_status prepare_box(struct st_run *run, const struct st_problem *p
 {
     const size_t n_ranks = (size_t)run->comm.n_ranks;
 
-    s->box = st_problem_box(p);
+    s->box = st_problem_box(p, n_ranks);
     const struct st_row_source source = st_box_source(&s->box);
     uint64_t *row_start = st_calloc(&run->err, n_ranks + 1, sizeof *row_start);
     const enum st_status rc =

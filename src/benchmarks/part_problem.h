@@ -24,6 +24,12 @@ enum {
 /** Choices of the parameters `matrix` and `partition` (enum st_partition). */
 extern const char *const st_problem_names[];
 extern const char *const st_problem_partitions[];
+/** Choices of the parameter `scope`, in the order of enum st_scope. */
+extern const char *const st_problem_scopes[];
+enum st_scope {
+    ST_SCOPE_PER_RANK, /**< nz points of each rank: the box grows along z, slab by slab */
+    ST_SCOPE_TOTAL
+};
 
 /** Seeds of the vectors x and w of a file's fingerprint (st_file_rows.probe). */
 enum {
@@ -35,9 +41,12 @@ struct st_problem {
     const char *who; /**< benchmark, for messages */
     uint32_t kind;
     const char *path; /**< "" for boxes */
-    uint64_t n[3];    /**< points of the whole box */
+    uint64_t n[3];    /**< points of the box by `scope` */
+    enum st_scope scope;
     enum st_partition partition;
     bool has_sell;    /**< the interior is stored in SELL-C-sigma too */
+    bool has_bcsr;    /**< in blocks too */
+    size_t side;      /**< of the blocks; 0: that with the least traffic */
     size_t n_vectors; /**< of a rank's rows, beside the matrix */
     size_t n_solves;  /**< a repetition, of at most max_iterations iterations; 0: none */
     uint64_t max_iterations;
@@ -52,8 +61,8 @@ struct st_problem_matrix {
     double probe, probe_scale; /**< of a file: see struct st_file_rows */
 };
 
-/** The box of a problem that is one. Local. */
-struct st_box st_problem_box(const struct st_problem *problem);
+/** The whole box of a problem that is one, for so many ranks. Local. */
+struct st_box st_problem_box(const struct st_problem *problem, size_t n_ranks);
 
 /** Check and predict, for a benchmark's plan(). Local. */
 enum st_status st_problem_plan(const struct st_problem *problem,

@@ -17,6 +17,7 @@
 #include "src/benchmarks/part_format.h"
 #include "src/benchmarks/part_matrix.h"
 #include "src/benchmarks/part_problem.h"
+#include "src/benchmarks/part_read.h"
 #include "src/benchmarks/part_split.h"
 #include "src/measure/run.h"
 
@@ -27,12 +28,14 @@
 
 enum {
     SPMV_MULTIPLY,
+    SPMV_READ,
     SPMV_SOLVE
 }; /* sections */
 enum {
     SPMV_CSR,
     SPMV_SELL,
-    SPMV_AUTO
+    SPMV_AUTO,
+    SPMV_BCSR
 }; /* format */
 enum {
     SPMV_NO_SOLVER,
@@ -47,7 +50,8 @@ enum {
     SPMV_BY_ROWS
 }; /* partition */
 
-static const char *const format_names[] = {"csr", "sell", "auto", NULL};
+static const char *const format_names[] = {"csr", "sell", "auto", "bcsr", NULL};
+static const char *const block_names[] = {"auto", "2x2", "3x3", "4x4", NULL};
 static const char *const chunk_names[] = {"4", "8", "16", NULL};
 static const char *const solver_names[] = {"none", "cg", NULL};
 static const char *const preconditioner_names[] = {"none", "jacobi", NULL};
@@ -56,10 +60,12 @@ struct spmv_params {
     uint32_t matrix;
     char path[ST_TEXT_PARAM_SIZE];
     uint64_t nx, ny, nz;
+    uint32_t scope;
     uint32_t partition;
     uint32_t format;
     uint32_t chunk;
     uint64_t sigma;
+    uint32_t block;
     bool overlap;
     uint32_t solver;
     uint32_t preconditioner;
@@ -74,6 +80,8 @@ struct spmv_state {
     struct st_cg_outcome outcome; /* of the last solve */
     struct st_format format;
     double bytes_per_nonzero;
+    double product_s; /* of one product on this rank, in the last execution */
+    double checksum;  /* of what was read */
     struct st_mapping x_map, y_map;
     double *x, *y;
 };
@@ -85,14 +93,20 @@ static const struct st_param params[] = {
     ST_PARAM_COUNT(spmv_params, nx, "128", 1, 1e9, "points of the whole box along x"),
     ST_PARAM_COUNT(spmv_params, ny, "128", 1, 1e9, "points of the whole box along y"),
     ST_PARAM_COUNT(spmv_params, nz, "128", 1, 1e9, "points of the whole box along z"),
+    ST_PARAM_CHOICE(
+        spmv_params, scope, st_problem_scopes, "total",
+        "nz is of the whole box, or of each rank: the box then grows along z"),
     ST_PARAM_CHOICE(spmv_params, partition, st_problem_partitions, "nonzeros",
                     "give every rank equal nonzeros or equal rows"),
     ST_PARAM_CHOICE(spmv_params, format, format_names, "csr",
-                    "storage: compressed rows, SELL-C-sigma, or the faster (measured)"),
+                    "storage: compressed rows, SELL-C-sigma, dense blocks (BCSR), or the "
+                    "fastest of them (measured)"),
     ST_PARAM_CHOICE(spmv_params, chunk, chunk_names, "8",
                     "C of SELL-C-sigma: rows of a chunk"),
     ST_PARAM_COUNT(spmv_params, sigma, "128", 1, 1e9,
                    "sigma of SELL-C-sigma: rows of a sorting window; 1 keeps the order"),
+    ST_PARAM_CHOICE(spmv_params, block, block_names, "auto",
+                    "blocks of BCSR: a size, or that with the least traffic"),
     ST_PARAM_BOOL(spmv_params, overlap, "yes",
                   "multiply the interior while the halo travels"),
     ST_PARAM_CHOICE(spmv_params, solver, solver_names, "none",
@@ -118,8 +132,16 @@ enum {
     M_FILL,
     M_SELL_USED,
     M_SELL_GAIN,
+    M_BLOCK,
+    M_BCSR_FILL,
+    M_BCSR_USED,
+    M_BCSR_GAIN,
     M_IMBALANCE,
     M_DUPLICATES,
+    M_MATRIX_BYTES,
+    M_READ_TIME,
+    M_READ_BANDWIDTH,
+    M_SHARE,
     M_CG_TIME,
     M_CG_ITERATIONS,
     M_CG_RESIDUAL
@@ -151,14 +173,36 @@ static const struct st_metric metrics[] = {
     [M_FILL] = {"sell_fill", "1", ST_HIGHER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
                 "beta of SELL-C-sigma: nonzeros / stored entries, of the worst rank"},
     [M_SELL_USED] = {"sell_used", "1", ST_NEITHER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
-                     "1: format auto chose SELL-C-sigma, 0: it chose CSR"},
+                     "1: format auto chose SELL-C-sigma, 0: another"},
     [M_SELL_GAIN] =
         {"sell_gain", "1", ST_HIGHER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
          "median time of the product in CSR / in SELL-C-sigma, by format auto"},
+    [M_BLOCK] = {"block_side", "1", ST_NEITHER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
+                 "rows and columns of a block of BCSR; 0: none made, CSR moves less"},
+    [M_BCSR_FILL] =
+        {"bcsr_fill", "1", ST_HIGHER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
+         "nonzeros / values stored in blocks of the side with the least traffic"},
+    [M_BCSR_USED] = {"bcsr_used", "1", ST_NEITHER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
+                     "1: format auto chose BCSR, 0: another"},
+    [M_BCSR_GAIN] =
+        {"bcsr_gain", "1", ST_HIGHER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
+         "median time of the product in CSR / in BCSR, by format auto; 0: not "
+         "tried, CSR moves fewer bytes"},
     [M_IMBALANCE] = {"nonzeros_imbalance", "1", ST_LOWER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
                      "nonzeros of the fullest rank over the mean"},
     [M_DUPLICATES] = {"duplicates", "1", ST_LOWER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
                       "entries of the file summed because their place occurs twice"},
+    [M_MATRIX_BYTES] =
+        {"matrix_size", "byte", ST_NEITHER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
+         "values and indices of all ranks; below the size of the caches the "
+         "bandwidths are theirs"},
+    [M_READ_TIME] =
+        {"read_time", "s", ST_LOWER, ST_JOB, ST_FROM_TIME, SPMV_READ,
+         "reading the values of the own columns once, right after the products"},
+    [M_READ_BANDWIDTH] = {"read_bandwidth", "byte s-1", ST_HIGHER, ST_JOB, ST_FROM_WORK,
+                          SPMV_READ, "of that: the ceiling of this placement and size"},
+    [M_SHARE] = {"share_of_read_bandwidth", "1", ST_HIGHER, ST_JOB, ST_GIVEN, SPMV_READ,
+                 "bandwidth of rank 0 in the products over that of its reading"},
     [M_CG_TIME] = {"cg_time", "s", ST_LOWER, ST_JOB, ST_FROM_TIME, SPMV_SOLVE,
                    "one solve from zero to the tolerance"},
     [M_CG_ITERATIONS] = {"cg_iterations", "1", ST_LOWER, ST_JOB, ST_GIVEN, SPMV_SOLVE,
@@ -178,7 +222,11 @@ static bool spmv_applies(const void *params_of_step, size_t row)
     if (row == M_FILL) {
         return p->format == SPMV_SELL;
     }
-    if (row == M_SELL_USED || row == M_SELL_GAIN) {
+    if (row == M_BLOCK || row == M_BCSR_FILL) {
+        return p->format == SPMV_BCSR || p->format == SPMV_AUTO;
+    }
+    if (row == M_SELL_USED || row == M_SELL_GAIN || row == M_BCSR_USED ||
+        row == M_BCSR_GAIN) {
         return p->format == SPMV_AUTO;
     }
     return metrics[row].section != SPMV_SOLVE || p->solver == SPMV_CG;
@@ -186,19 +234,23 @@ static bool spmv_applies(const void *params_of_step, size_t row)
 
 static struct st_problem problem_of(const struct spmv_params *p)
 {
-    return (struct st_problem){.who = "spmv",
-                               .kind = p->matrix,
-                               .path = p->path,
-                               .n = {p->nx, p->ny, p->nz},
-                               .partition = p->partition == SPMV_BY_ROWS
-                                                ? ST_PARTITION_ROWS
-                                                : ST_PARTITION_NONZEROS,
-                               .has_sell = p->format != SPMV_CSR,
-                               .n_vectors = p->solver != SPMV_CG               ? 2
-                                            : p->preconditioner == SPMV_JACOBI ? 8
-                                                                               : 7,
-                               .n_solves = p->solver == SPMV_CG ? 1 : 0,
-                               .max_iterations = p->max_iterations};
+    return (struct st_problem){
+        .who = "spmv",
+        .kind = p->matrix,
+        .path = p->path,
+        .n = {p->nx, p->ny, p->nz},
+        .scope = (enum st_scope)p->scope,
+        .partition =
+            p->partition == SPMV_BY_ROWS ? ST_PARTITION_ROWS : ST_PARTITION_NONZEROS,
+        .has_sell = p->format == SPMV_SELL || p->format == SPMV_AUTO,
+        .has_bcsr = p->format == SPMV_BCSR ||
+                    (p->format == SPMV_AUTO && p->matrix == ST_PROBLEM_BOX27),
+        .side = p->block == 0 ? 0 : p->block + 1,
+        .n_vectors = p->solver != SPMV_CG               ? 2
+                     : p->preconditioner == SPMV_JACOBI ? 8
+                                                        : 7,
+        .n_solves = p->solver == SPMV_CG ? 1 : 0,
+        .max_iterations = p->max_iterations};
 }
 
 static enum st_status spmv_plan(const void *params_of_step, const struct st_shape *shape,
@@ -233,8 +285,12 @@ static enum st_status prepare_format(struct st_run *run, struct spmv_state *s)
 {
     static const size_t heights[] = {4, 8, 16};
     const struct spmv_params *p = run->params;
-    struct st_format_request request = {
-        .chunk = heights[p->chunk], .sigma = p->sigma, .choose = p->format == SPMV_AUTO};
+    const struct st_format_request request = {
+        .storage = p->format == SPMV_BCSR ? ST_STORAGE_BCSR : ST_STORAGE_SELL,
+        .choose = p->format == SPMV_AUTO,
+        .chunk = heights[p->chunk],
+        .sigma = p->sigma,
+        .side = p->block == 0 ? 0 : p->block + 1};
 
     if (p->format == SPMV_CSR) {
         return ST_OK;
@@ -254,6 +310,7 @@ static enum st_status count_bytes(struct st_run *run, struct spmv_state *s)
         s->matrix->n_all_nonzeros > 0 ? bytes / (double)s->matrix->n_all_nonzeros : 0.0;
     st_set_work(run, M_RATE, st_matrix_work_flops(s->matrix));
     st_set_work(run, M_BANDWIDTH, st_matrix_work_bytes(s->matrix));
+    st_set_work(run, M_READ_BANDWIDTH, st_read_csr_bytes(&s->matrix->interior));
     return ST_OK;
 }
 
@@ -298,14 +355,22 @@ static void record_products(struct st_run *run, const struct spmv_state *s,
     st_record(run->rec, M_PARALLEL, 0, pop->parallel_efficiency);
     st_record(run->rec, M_BYTES, 0, s->bytes_per_nonzero);
     st_record(run->rec, M_IMBALANCE, 0, s->matrix->imbalance);
+    st_record(run->rec, M_MATRIX_BYTES, 0, 12.0 * (double)s->matrix->n_all_nonzeros);
     if (s->problem.from_file) {
         st_record(run->rec, M_DUPLICATES, 0, (double)s->problem.n_duplicates);
     }
     if (p->format == SPMV_SELL) {
-        st_record(run->rec, M_FILL, 0, s->format.least_fill);
+        st_record(run->rec, M_FILL, 0, s->format.sell_fill);
     } else if (p->format == SPMV_AUTO) {
-        st_record(run->rec, M_SELL_USED, 0, s->format.is_sell ? 1.0 : 0.0);
-        st_record(run->rec, M_SELL_GAIN, 0, s->format.gain);
+        const enum st_storage used = s->format.storage;
+        st_record(run->rec, M_SELL_USED, 0, used == ST_STORAGE_SELL ? 1.0 : 0.0);
+        st_record(run->rec, M_SELL_GAIN, 0, s->format.gain[ST_STORAGE_SELL]);
+        st_record(run->rec, M_BCSR_USED, 0, used == ST_STORAGE_BCSR ? 1.0 : 0.0);
+        st_record(run->rec, M_BCSR_GAIN, 0, s->format.gain[ST_STORAGE_BCSR]);
+    }
+    if (p->format == SPMV_BCSR || p->format == SPMV_AUTO) {
+        st_record(run->rec, M_BLOCK, 0, (double)s->format.side);
+        st_record(run->rec, M_BCSR_FILL, 0, s->format.bcsr_fill);
     }
 }
 
@@ -322,11 +387,27 @@ static enum st_status run_products(struct st_run *run, struct spmv_state *s)
     const struct st_split split = {.elapsed_s = st_now() - start_s,
                                    .halo_s = s->matrix->wait_s};
     struct st_pop pop = {0};
+    s->product_s = split.elapsed_s / (double)run->n_inner;
     if (rc == ST_OK) {
         rc = st_split_pop(&run->comm, &split, &pop, &run->err);
     }
     record_products(run, s, &split, &pop);
     return rc;
+}
+
+static void run_reads(struct st_run *run, struct spmv_state *s)
+{
+    const double bytes = st_read_csr_bytes(&s->matrix->interior);
+    const double start_s = st_now();
+
+    for (size_t k = 0; k < run->n_inner; k++) {
+        s->checksum += st_read_csr(&s->matrix->interior);
+    }
+    const double read_s = (st_now() - start_s) / (double)run->n_inner;
+    if (run->comm.rank == 0 && bytes > 0.0) {
+        st_record(run->rec, M_SHARE, 0,
+                  st_matrix_work_bytes(s->matrix) / s->product_s / (bytes / read_s));
+    }
 }
 
 static enum st_status run_solves(struct st_run *run, struct spmv_state *s)
@@ -347,7 +428,15 @@ static enum st_status run_solves(struct st_run *run, struct spmv_state *s)
 
 static enum st_status spmv_run(struct st_run *run, void *state)
 {
-    return run->section == SPMV_SOLVE ? run_solves(run, state) : run_products(run, state);
+    switch (run->section) {
+    case SPMV_READ:
+        run_reads(run, state);
+        return ST_OK;
+    case SPMV_SOLVE:
+        return run_solves(run, state);
+    default:
+        return run_products(run, state);
+    }
 }
 
 /* A reference value of y, and what bounds its rounding error. */
@@ -489,6 +578,7 @@ const struct st_bench st_bench_spmv = {
     .source = "Kreutzer et al., SIAM J. Sci. Comput. 36, C401, 2014 (traffic model)",
     ST_TABLES(params, metrics),
     ST_SIZES(struct spmv_params, struct spmv_state),
+    .scaling_param = "scope",
     .applies = spmv_applies,
     ST_STAGES(spmv),
 };

@@ -86,7 +86,7 @@ static enum st_status prepare_bed(struct bed *b)
 static void run_bed(struct bed *b)
 {
     b->rec.recording = true;
-    for (uint32_t section = 0; section < 2; section++) {
+    for (uint32_t section = 0; section < 3; section++) { /* products, reading, solves */
         b->run.section = section;
         st_assert_all(&world, b->bench->run(&b->run, b->state) == ST_OK);
     }

@@ -65,7 +65,7 @@ void write_real_matrices(void **unused)
             (void)snprintf(path, sizeof path, "%s/%s.sell%d.y", write_folder,
                            files[f].name, overlap);
             write_vector(path, m, y);
-            st_matrix_use_csr(m);
+            st_matrix_keep(m, ST_STORAGE_CSR);
             for (int jacobi = 0; files[f].is_definite && jacobi < 2; jacobi++) {
                 const struct st_cg_options options = {1e-10, 10000, overlap == 1};
                 double residual = 0.0;

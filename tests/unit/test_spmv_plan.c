@@ -275,6 +275,15 @@ static void honest_sizes_do_not_overflow(void **unused)
                         2 * (8000.0 + 3 * 2000 + 3) * 28 + 12e6;
     assert_true((double)need.bytes_per_rank > 0.97 * want);
     assert_true((double)need.bytes_per_rank < 1.03 * want);
+    /* The same box said by rank: nz grows with the ranks. */
+    static const char *const grown[] = {"nx=200", "ny=200", "nz=2", "scope=per_rank",
+                                        NULL};
+    static const char *const whole[] = {"nx=200", "ny=200", "nz=2000", NULL};
+    const struct st_shape thousand = shape_of(1000, 128, 256 * GIB);
+    struct st_need same;
+    assert_int_equal(plan_of(grown, &thousand, &need, &err), ST_OK);
+    assert_int_equal(plan_of(whole, &thousand, &same, &err), ST_OK);
+    assert_int_equal(need.bytes_per_rank, same.bytes_per_rank);
     /* 2000^3 points a rank are 8 x 10^9 rows: beyond local indices, and said so. */
     assert_int_equal(plan_of(huge, &many, &need, &err), ST_ERR_STEP);
     assert_non_null(strstr(err.text, "at most a cube of "));
