@@ -19,8 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const case_names[] = {"cavity", "channel", "step", "taylor_green",
-                                         NULL};
+static const char *const case_names[] = {"cavity",       "channel", "step",
+                                         "taylor_green", "mesh",    NULL};
+static const char *const partition_names[] = {"blocks", "scotch", "linear", NULL};
 static const char *const scope_names[] = {"per_rank", "total", NULL};
 static const char *const algorithm_names[] = {"piso", "simple", NULL};
 static const char *const mode_names[] = {"faithful", "fast", NULL};
@@ -45,6 +46,12 @@ static const struct st_param params[] = {
     ST_PARAM_COUNT(
         st_flow_params, cells_per_rank, "0", 0, 1e8,
         "cells of each rank in a near-cubic box, instead of nx, ny, nz; 0: off"),
+    ST_PARAM_TEXT(
+        st_flow_params, mesh, "",
+        "with case: mesh, an OpenFOAM case or polyMesh folder (ascii, binary, .gz)"),
+    ST_PARAM_CHOICE(st_flow_params, partition, partition_names, "blocks",
+                    "with case: mesh, who gets which cell: boxes by recursive bisection, "
+                    "PT-SCOTCH, or the order of the files"),
     ST_PARAM_TEXT(
         st_flow_params, boundary, "",
         "conditions by patch, instead of the case's: 'yMax: velocity 1 0 0; x*: "
@@ -106,7 +113,11 @@ enum {
     M_HALO,
     M_REDUCE,
     M_SETUP,
+    M_READ,
+    M_PARTITION,
+    M_RENUMBER,
     M_CUT,
+    M_NEIGHBOURS,
     M_IMBALANCE,
     M_MEMORY,
     M_CONTINUITY
@@ -156,8 +167,16 @@ static const struct st_metric metrics[] = {
          "included"},
     [M_SETUP] = {"setup_time", "s", ST_LOWER, ST_JOB, ST_GIVEN, 0,
                  "mesh, addressing, fields and solvers, the slowest rank"},
+    [M_READ] = {"read_time", "s", ST_LOWER, ST_JOB, ST_GIVEN, 0,
+                "part of setup_time: files to all ranks, with checks and geometry"},
+    [M_PARTITION] = {"partition_time", "s", ST_LOWER, ST_JOB, ST_GIVEN, 0,
+                     "part of setup_time: choosing each cell's rank, and moving there"},
+    [M_RENUMBER] = {"renumber_time", "s", ST_LOWER, ST_JOB, ST_GIVEN, 0,
+                    "part of setup_time: reverse Cuthill-McKee order on each rank"},
     [M_CUT] = {"cut_faces", "1", ST_LOWER, ST_JOB, ST_GIVEN, 0,
                "faces between cells of two ranks"},
+    [M_NEIGHBOURS] = {"most_neighbours", "1", ST_LOWER, ST_JOB, ST_GIVEN, 0,
+                      "ranks that one rank exchanges halos with, at most"},
     [M_IMBALANCE] = {"cells_imbalance", "1", ST_LOWER, ST_JOB, ST_GIVEN, 0,
                      "cells of the fullest rank over the mean"},
     [M_MEMORY] = {"bytes_per_cell", "byte", ST_LOWER, ST_JOB, ST_GIVEN, 0,
@@ -172,6 +191,9 @@ static bool flow_applies(const void *params_of_step, size_t row)
 {
     const struct st_flow_params *p = params_of_step;
 
+    if (row == M_READ || row == M_PARTITION || row == M_RENUMBER) {
+        return p->which == ST_CASE_MESH;
+    }
     /* A fixed count leaves what it leaves: nothing to hold against a machine. */
     return row != M_CONTINUITY || p->fixed_iterations == 0;
 }
@@ -185,6 +207,11 @@ static enum st_status flow_plan(const void *params_of_step, const struct st_shap
 
     if (rc != ST_OK) {
         return rc;
+    }
+    if (p->which == ST_CASE_MESH) {
+        (void)snprintf(need->notes, sizeof need->notes,
+                       "memory is known only when the mesh's files are read");
+        return ST_OK;
     }
     const double bytes = st_flow_run_bytes(p, shape->n_ranks);
     if (shape->memory_bytes > 0 &&
@@ -247,7 +274,13 @@ static void record_job(struct st_run *run, const struct st_flow_run *s, double e
     st_record(run->rec, M_ROOF, 0,
               bytes * run->comm.n_ranks / elapsed_s / s->triad_bytes_per_s);
     st_record(run->rec, M_SETUP, 0, s->setup_s);
+    if (s->params->which == ST_CASE_MESH) {
+        st_record(run->rec, M_READ, 0, s->poly.read_s);
+        st_record(run->rec, M_PARTITION, 0, s->poly.partition_s);
+        st_record(run->rec, M_RENUMBER, 0, s->poly.renumber_s);
+    }
     st_record(run->rec, M_CUT, 0, (double)s->mesh->cut_faces);
+    st_record(run->rec, M_NEIGHBOURS, 0, s->most_neighbours);
     st_record(run->rec, M_IMBALANCE, 0, s->imbalance);
     st_record(run->rec, M_MEMORY, 0, s->bytes_per_cell);
 }

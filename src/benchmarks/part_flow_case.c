@@ -1,5 +1,5 @@
 /*
- * Cases of METHODS 4.2 on boxes.
+ * Cases of METHODS 4.2 on boxes, and what a mesh from files needs instead.
  */
 #include "src/benchmarks/part_flow_case.h"
 
@@ -63,6 +63,8 @@ const char *st_case_conditions(enum st_flow_case which, bool is_flat)
                        : "xMin: parabola 0.5 1 1; xMax: pressure 0; y*: wall";
     case ST_CASE_TAYLOR_GREEN:
         return is_flat ? "z*: empty" : "";
+    case ST_CASE_MESH:
+        break; /* the types of the patches, and what the user says */
     }
     return "";
 }
@@ -70,6 +72,26 @@ const char *st_case_conditions(enum st_flow_case which, bool is_flat)
 double st_case_force(enum st_flow_case which, double nu)
 {
     return which == ST_CASE_CHANNEL ? 2.0 * nu : 0.0; /* u'' = -2 */
+}
+
+enum st_status st_case_edge(const struct st_mesh *m, double *edge, struct st_error *err)
+{
+    double least = (double)INFINITY;
+
+    for (size_t i = 0; i <= m->n_patches; i++) { /* internal faces, then halos */
+        const bool is_inside = i == m->n_patches;
+        const int32_t first = is_inside ? 0 : m->patches[i].start;
+        const int32_t n = is_inside ? m->n_internal : m->patches[i].n;
+        for (int32_t f = first;
+             (is_inside || m->patches[i].kind == ST_PATCH_HALO) && f < first + n; f++) {
+            const struct st_vec d = m->d[f];
+            least = fmin(least, sqrt(d.x * d.x + d.y * d.y + d.z * d.z));
+        }
+    }
+    STM_TRY(err,
+            MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_DOUBLE, MPI_MIN, m->comm.handle));
+    *edge = isfinite(least) ? least : 1.0; /* one cell has no next one */
+    return ST_OK;
 }
 
 void st_case_initial(enum st_flow_case which, struct st_flow *flow)

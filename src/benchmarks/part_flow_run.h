@@ -4,6 +4,7 @@
 #include "src/base/bench.h"
 #include "src/benchmarks/part_flow_case.h"
 #include "src/measure/run.h"
+#include "src/mesh/poly.h"
 
 #include <stdbool.h>
 
@@ -13,6 +14,8 @@ struct st_flow_params {
     uint32_t which; /**< enum st_flow_case */
     uint64_t nx, ny, nz, cells_per_rank;
     uint32_t scope; /**< 0: nx ny nz is each rank's share; 1: the whole box */
+    char mesh[ST_TEXT_PARAM_SIZE]; /**< folder, of ST_CASE_MESH */
+    uint32_t partition;            /**< enum st_partition */
     char boundary[ST_TEXT_PARAM_SIZE];
     uint32_t algorithm; /**< enum st_flow_algorithm */
     uint32_t mode;      /**< 1: fast */
@@ -37,7 +40,9 @@ struct st_flow_run {
     uint64_t print;            /**< of the first repetition's velocities, this rank */
     double continuity;
     double setup_s, imbalance, bytes_per_cell;
-    double triad_bytes_per_s; /**< all ranks together */
+    double most_neighbours;     /**< ranks beside one rank */
+    struct st_poly_report poly; /**< of ST_CASE_MESH */
+    double triad_bytes_per_s;   /**< all ranks together */
 };
 
 /** Are the parameters sound? @param[out] n cells of the whole box. Local, pure. */

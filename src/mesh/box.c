@@ -9,6 +9,7 @@
 
 #include "mpi/agree.h"
 #include "src/base/mem.h"
+#include "src/mesh/blocks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,23 +18,6 @@
 
 /* The largest count of cells along one direction: products of two stay far inside 64 bits. */
 static const int64_t MOST_CELLS = 1000000;
-
-/* First cell of block @p i of @p n_blocks over @p n cells. */
-static int64_t block_start(int64_t n, int64_t n_blocks, int64_t i)
-{
-    return n * i / n_blocks;
-}
-
-/* The block that holds cell @p c. */
-static int64_t block_of(int64_t n, int64_t n_blocks, int64_t c)
-{
-    int64_t i = c * n_blocks / n;
-
-    while (block_start(n, n_blocks, i + 1) <= c) {
-        i++;
-    }
-    return i;
-}
 
 static int64_t cuts_of(const struct st_mesh_box *box, const int64_t ranks[3])
 {
@@ -157,8 +141,8 @@ static struct plan plan_of(const struct stm_comm *comm, const struct st_mesh_box
     for (int a = 0; a < 3; a++) {
         const int64_t i = rest % p.blocks.ranks[a];
         rest /= p.blocks.ranks[a];
-        p.start[a] = block_start(box->n[a], p.blocks.ranks[a], i);
-        p.n[a] = block_start(box->n[a], p.blocks.ranks[a], i + 1) - p.start[a];
+        p.start[a] = st_block_start(box->n[a], p.blocks.ranks[a], i);
+        p.n[a] = st_block_start(box->n[a], p.blocks.ranks[a], i + 1) - p.start[a];
         p.h[a] = box->length[a] / (double)box->n[a];
     }
     return p;
@@ -204,7 +188,7 @@ static int32_t rank_of(const struct plan *p, const int64_t c[3])
     int64_t at[3];
 
     for (int a = 0; a < 3; a++) {
-        at[a] = block_of(p->box->n[a], ranks[a], c[a]);
+        at[a] = st_block_of(p->box->n[a], ranks[a], c[a]);
     }
     return (int32_t)(at[0] + ranks[0] * (at[1] + ranks[1] * at[2]));
 }

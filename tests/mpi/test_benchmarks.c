@@ -83,14 +83,17 @@ static const struct tiny tiny[] = {
     {"spmv", "nx=8;ny=8;nz=8"},
     {"spmv", "nx=8;ny=6;nz=4;solver=cg;matrix=box7"},
     {"spmv", "nx=8;ny=6;nz=4;solver=cg;format=sell;chunk=4"},
-    {"spmv", "nx=8;ny=6;nz=4;format=auto;sigma=1"},
+    {"spmv", "nx=8;ny=6;nz=4;format=auto;sigma=1;scope=per_rank"},
+    {"spmv", "nx=8;ny=6;nz=5;format=bcsr"},
+    {"spmv", "nx=9;ny=6;nz=5;matrix=box7;format=bcsr;block=3x3"},
     {"cg", "nx=8;ny=6;nz=4;tolerance=1e-10"},
     {"cg", "nx=8;ny=6;nz=4;matrix=box7;preconditioner=none"},
     {"cg", "nx=8;ny=6;nz=4;matrix=box7;preconditioner=sgs"},
     {"cg", "nx=8;ny=6;nz=4;method=bicgstab;overlap=no;partition=rows"},
-    {"cg", "nx=8;ny=6;nz=4;variants=pipelined;iterations=5"},
+    {"cg", "nx=8;ny=6;nz=4;variants=pipelined;iterations=5;scope=per_rank"},
     {"hpcg", "nx=16;ny=16;nz=16;iterations=2"},
     {"hpcg", "nx=24;ny=16;nz=16;iterations=2;mode=reference;reductions=unordered"},
+    {"hpcg", "nx=16;ny=16;nz=24;iterations=2;mode=structured"},
     {"flow", "nx=6;ny=5;nz=4;steps=1"},
     {"flow", "nx=6;ny=5;nz=4;steps=1;mode=fast;u_solver=bicgstab"},
     {"flow", "case=channel;nx=4;ny=6;nz=1;mode=fast;fixed_iterations=3;steps=1"},
@@ -98,6 +101,8 @@ static const struct tiny tiny[] = {
     {"flow", "case=step;algorithm=simple;nx=12;ny=6;nz=1;laplacian=corrected"},
     {"flow", "cells_per_rank=27;steps=1;p_solver=gamg"},
     {"flow", "nx=6;ny=6;nz=6;steps=1;p_solver=pcg_gamg;u_solver=jacobi"},
+    {"flow", "case=mesh;mesh=" ST_SOURCE_DIR
+             "/tests/mesh/cavity;boundary=yMax: velocity 1 0 0;steps=1;dt=0.01"},
 };
 
 /* One benchmark with its parameters on all ranks of the world as one group. */
@@ -331,6 +336,10 @@ static void row_runs_and_verifies(const struct tiny *row)
 
         b.bench->spoil(b.state);
         rc = bed_verify(&b, &n_checked, &n_bad, what);
+        if (rc != ST_OK || n_bad == 0) {
+            (void)fprintf(stderr, "%s %s: spoilt, but not noticed\n", row->bench,
+                          row->settings);
+        }
         st_assert_all(&world, rc == ST_OK && n_bad > 0);
         st_assert_all(&world, n_bad < n_checked ||
                                   n_checked <= 2U * (unsigned)world.n_ranks ||
@@ -369,7 +378,7 @@ static void every_benchmark_has_a_tiny_row_and_is_sound(void **unused)
 static void row_survives_failing_allocations(const struct tiny *row)
 {
     enum {
-        MOST_ALLOCATIONS = 200
+        MOST_ALLOCATIONS = 400
     };
 
     for (uint64_t kth = 1; kth <= MOST_ALLOCATIONS; kth++) {
@@ -407,9 +416,12 @@ static void failed_allocation_is_one_common_error(void **unused)
         {"halo", "n=3;neighbours=full"},
         {"spmv", "nx=8;ny=8;nz=8;solver=cg"},
         {"spmv", "nx=8;ny=8;nz=8;format=sell"},
+        {"spmv", "nx=8;ny=8;nz=8;format=bcsr"},
         {"cg", "nx=8;ny=8;nz=8"},
         {"hpcg", "nx=16;ny=16;nz=16;iterations=1"},
         {"flow", "nx=4;ny=4;nz=4;steps=1;mode=fast"},
+        {"flow", "case=mesh;mesh=" ST_SOURCE_DIR
+                 "/tests/mesh/cavity;boundary=yMax: velocity 1 0 0;steps=1"},
     };
 
     (void)unused;
