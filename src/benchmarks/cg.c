@@ -63,8 +63,10 @@ static const struct st_param params[] = {
     ST_PARAM_CHOICE(
         cg_params, scope, st_problem_scopes, "total",
         "nz is of the whole box, or of each rank: the box then grows along z"),
-    ST_PARAM_CHOICE(cg_params, partition, st_problem_partitions, "nonzeros",
-                    "give every rank equal nonzeros or equal rows"),
+    ST_PARAM_CHOICE(
+        cg_params, partition, st_problem_partitions, "nonzeros",
+        "give every rank equal nonzeros or equal rows in their order, or equal "
+        "nonzeros with few couplings by PT-SCOTCH"),
     ST_PARAM_CHOICE(
         cg_params, method, method_names, "cg",
         "conjugate gradients, or BiCGStab for matrices that are not symmetric"),

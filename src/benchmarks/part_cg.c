@@ -88,18 +88,18 @@ static enum st_status invert_diagonal(struct st_cg *cg, bool jacobi, bool genera
             }
         }
         if (general && jacobi && !(fabs(diagonal) > 0.0)) {
-            return st_fail(err, ST_ERR_STEP,
-                           "row %" PRIu64
-                           " (from 1) has %g on its diagonal, by which the "
-                           "preconditioner divides; use preconditioner: none",
-                           cg->matrix->first_row + i + 1, diagonal);
+            return st_fail(
+                err, ST_ERR_STEP,
+                "row %" PRIu64 " (from 1) has %g on its diagonal, by which the "
+                "preconditioner divides; use preconditioner: none",
+                st_matrix_original(cg->matrix, cg->matrix->first_row + i) + 1, diagonal);
         }
         if (!general && !(diagonal > 0.0)) {
             return st_fail(
                 err, ST_ERR_STEP,
                 "conjugate gradients need a symmetric positive definite matrix; "
                 "row %" PRIu64 " (from 1) has %g on its diagonal",
-                cg->matrix->first_row + i + 1, diagonal);
+                st_matrix_original(cg->matrix, cg->matrix->first_row + i) + 1, diagonal);
         }
         if (jacobi) {
             inverse[i] = 1.0 / diagonal;

@@ -15,7 +15,7 @@ struct st_flow_params {
     uint64_t nx, ny, nz, cells_per_rank;
     uint32_t scope; /**< 0: nx ny nz is each rank's share; 1: the whole box */
     char mesh[ST_TEXT_PARAM_SIZE]; /**< folder, of ST_CASE_MESH */
-    uint32_t partition;            /**< enum st_partition */
+    uint32_t partition;            /**< enum st_poly_partition */
     char boundary[ST_TEXT_PARAM_SIZE];
     uint32_t algorithm; /**< enum st_flow_algorithm */
     uint32_t mode;      /**< 1: fast */

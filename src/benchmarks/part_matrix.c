@@ -386,6 +386,46 @@ enum st_status st_matrix_create(const struct stm_comm *comm, size_t n_threads,
     return ST_OK;
 }
 
+enum st_status st_matrix_keep_originals(const struct stm_comm *comm,
+                                        struct st_matrix *matrix, uint64_t *original,
+                                        struct st_error *err)
+{
+    struct stm_halo *halo = matrix->halo;
+
+    matrix->original = original;
+    matrix->ghost_original =
+        st_calloc(err, halo->n_ghosts, sizeof *matrix->ghost_original);
+    enum st_status rc =
+        stm_agree(comm, matrix->ghost_original == NULL ? ST_ERR_MEMORY : ST_OK, err);
+    if (rc != ST_OK) {
+        return rc;
+    }
+    for (size_t k = 0; k < halo->n_sent; k++) { /* exact: below 2^53 */
+        halo->send[k] = (double)original[halo->sent_index[k]];
+    }
+    rc = stm_halo_start(halo, err);
+    if (rc == ST_OK) {
+        rc = stm_halo_finish(halo, err);
+    }
+    for (size_t k = 0; rc == ST_OK && k < halo->n_ghosts; k++) {
+        matrix->ghost_original[k] = (uint64_t)halo->ghosts[k];
+    }
+    return stm_agree(comm, rc, err);
+}
+
+uint64_t st_matrix_original(const struct st_matrix *matrix, uint64_t number)
+{
+    if (matrix->original == NULL) {
+        return number;
+    }
+    if (is_own(matrix, number)) {
+        return matrix->original[number - matrix->first_row];
+    }
+    const uint64_t *found = bsearch(&number, matrix->ghost_rows, matrix->halo->n_ghosts,
+                                    sizeof *matrix->ghost_rows, by_number);
+    return matrix->ghost_original[found - matrix->ghost_rows];
+}
+
 void st_matrix_destroy(struct st_matrix **matrix)
 {
     if (matrix == NULL || *matrix == NULL) {
@@ -394,6 +434,8 @@ void st_matrix_destroy(struct st_matrix **matrix)
     struct st_matrix *m = *matrix;
     *matrix = NULL;
     stm_halo_destroy(&m->halo);
+    st_free(m->original);
+    st_free(m->ghost_original);
     st_matrix_keep(m, ST_STORAGE_CSR);
     for (size_t i = 0; i < ST_COUNT(m->arrays); i++) {
         st_pages_unmap(&m->arrays[i]);

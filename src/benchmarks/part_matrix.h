@@ -37,10 +37,12 @@ struct st_row_source {
     void (*row)(const void *context, uint64_t row, struct st_row *out);
 };
 
-/** How rows are divided: equal nonzeros or equal rows. */
+/** How rows are divided: contiguous rows with equal nonzeros, or as many of them, or by
+ *  PT-SCOTCH (part_move.h), which begins with equal nonzeros. */
 enum st_partition {
     ST_PARTITION_NONZEROS,
-    ST_PARTITION_ROWS
+    ST_PARTITION_ROWS,
+    ST_PARTITION_SCOTCH
 };
 
 /**
@@ -72,10 +74,12 @@ struct st_matrix {
     struct stk_csr interior;
     struct stk_csr_rows rest;
     struct stm_halo *halo;
-    uint64_t *ghost_rows;    /**< [halo->n_ghosts] global numbers of the ghosts; owned */
-    enum st_storage storage; /**< of the interior, used in products */
-    struct st_sell *sell;    /**< the interior once more; NULL: not made; owned */
-    struct st_bcsr *bcsr;    /**< the same */
+    uint64_t *ghost_rows; /**< [halo->n_ghosts] global numbers of the ghosts; owned */
+    uint64_t *original;   /**< [n_rows] numbers before rows were moved; NULL: the same */
+    uint64_t *ghost_original; /**< [halo->n_ghosts] the same of ghosts; both owned */
+    enum st_storage storage;  /**< of the interior, used in products */
+    struct st_sell *sell;     /**< the interior once more; NULL: not made; owned */
+    struct st_bcsr *bcsr;     /**< the same */
     double
         wait_s; /**< sum of the times st_matrix_multiply() spent in the halo exchange */
     size_t *part_starts;         /**< backing store of the two splits; owned */
@@ -96,6 +100,17 @@ enum st_status st_matrix_create(const struct stm_comm *comm, size_t n_threads,
                                 struct st_matrix **out, struct st_error *err);
 /** Local; accepts NULL and half-built. */
 void st_matrix_destroy(struct st_matrix **matrix);
+
+/**
+ * Remember the numbers that rows had before they were moved. Collective.
+ * @param original [n_rows] owned by the matrix from now on, also on failure
+ * @return the same on all ranks
+ */
+enum st_status st_matrix_keep_originals(const struct stm_comm *comm,
+                                        struct st_matrix *matrix, uint64_t *original,
+                                        struct st_error *err);
+/** The number that an own row, or a column of own rows, had before. Local. */
+uint64_t st_matrix_original(const struct st_matrix *matrix, uint64_t number);
 
 /**
  * Store the interior in SELL-C-sigma as well, and multiply by it from now on; the CSR rows stay

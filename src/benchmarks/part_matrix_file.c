@@ -368,6 +368,15 @@ static uint64_t tidy_rows(struct st_file_rows *rows)
     return n_before - n_kept;
 }
 
+void st_file_rows_sort(struct st_file_rows *rows)
+{
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const size_t begin = (size_t)rows->start[i];
+        sort_row((size_t)rows->start[i + 1] - begin, rows->columns + begin,
+                 rows->values + begin);
+    }
+}
+
 static enum st_status finish(struct reading *r, struct st_error *err)
 {
     double probe[2] = {(double)r->probe, (double)r->probe_scale};

@@ -52,6 +52,8 @@ enum st_status st_file_rows_read(const struct stm_comm *comm,
                                  struct st_file_rows **out, struct st_error *err);
 /** Local; accepts NULL. */
 void st_file_rows_destroy(struct st_file_rows **rows);
+/** Sort each row by column. Local. */
+void st_file_rows_sort(struct st_file_rows *rows);
 /** As a source of the own rows; borrowed. */
 struct st_row_source st_file_rows_source(const struct st_file_rows *rows);
 

@@ -45,10 +45,6 @@ enum {
     SPMV_NO_PRECONDITIONER,
     SPMV_JACOBI
 }; /* preconditioner */
-enum {
-    SPMV_BY_NONZEROS,
-    SPMV_BY_ROWS
-}; /* partition */
 
 static const char *const format_names[] = {"csr", "sell", "auto", "bcsr", NULL};
 static const char *const block_names[] = {"auto", "2x2", "3x3", "4x4", NULL};
@@ -80,8 +76,9 @@ struct spmv_state {
     struct st_cg_outcome outcome; /* of the last solve */
     struct st_format format;
     double bytes_per_nonzero;
-    double product_s; /* of one product on this rank, in the last execution */
-    double checksum;  /* of what was read */
+    double halo_elements; /* of all ranks */
+    double product_s;     /* of one product on this rank, in the last execution */
+    double checksum;      /* of what was read */
     struct st_mapping x_map, y_map;
     double *x, *y;
 };
@@ -96,8 +93,10 @@ static const struct st_param params[] = {
     ST_PARAM_CHOICE(
         spmv_params, scope, st_problem_scopes, "total",
         "nz is of the whole box, or of each rank: the box then grows along z"),
-    ST_PARAM_CHOICE(spmv_params, partition, st_problem_partitions, "nonzeros",
-                    "give every rank equal nonzeros or equal rows"),
+    ST_PARAM_CHOICE(
+        spmv_params, partition, st_problem_partitions, "nonzeros",
+        "give every rank equal nonzeros or equal rows in their order, or equal "
+        "nonzeros with few couplings by PT-SCOTCH"),
     ST_PARAM_CHOICE(spmv_params, format, format_names, "csr",
                     "storage: compressed rows, SELL-C-sigma, dense blocks (BCSR), or the "
                     "fastest of them (measured)"),
@@ -137,6 +136,7 @@ enum {
     M_BCSR_USED,
     M_BCSR_GAIN,
     M_IMBALANCE,
+    M_HALO_ELEMENTS,
     M_DUPLICATES,
     M_MATRIX_BYTES,
     M_READ_TIME,
@@ -190,6 +190,9 @@ static const struct st_metric metrics[] = {
          "tried, CSR moves fewer bytes"},
     [M_IMBALANCE] = {"nonzeros_imbalance", "1", ST_LOWER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
                      "nonzeros of the fullest rank over the mean"},
+    [M_HALO_ELEMENTS] = {"halo_elements", "1", ST_LOWER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
+                         "elements of x that the ranks receive from each other in one "
+                         "product, all together"},
     [M_DUPLICATES] = {"duplicates", "1", ST_LOWER, ST_JOB, ST_GIVEN, SPMV_MULTIPLY,
                       "entries of the file summed because their place occurs twice"},
     [M_MATRIX_BYTES] =
@@ -240,8 +243,7 @@ static struct st_problem problem_of(const struct spmv_params *p)
         .path = p->path,
         .n = {p->nx, p->ny, p->nz},
         .scope = (enum st_scope)p->scope,
-        .partition =
-            p->partition == SPMV_BY_ROWS ? ST_PARTITION_ROWS : ST_PARTITION_NONZEROS,
+        .partition = (enum st_partition)p->partition,
         .has_sell = p->format == SPMV_SELL || p->format == SPMV_AUTO,
         .has_bcsr = p->format == SPMV_BCSR ||
                     (p->format == SPMV_AUTO && p->matrix == ST_PROBLEM_BOX27),
@@ -276,6 +278,9 @@ static enum st_status prepare_vectors(struct st_run *run, struct spmv_state *s)
     s->y = s->y_map.base;
     stk_fill_random(&s->matrix->interior.rows, ST_PROBLEM_SEED_X, s->matrix->first_row,
                     s->x);
+    for (size_t i = 0; s->matrix->original != NULL && i < s->matrix->n_rows; i++) {
+        s->x[i] = stk_random_unit(ST_PROBLEM_SEED_X, s->matrix->original[i]);
+    }
     stk_fill(&s->matrix->interior.rows, 0.0, s->y);
     return ST_OK;
 }
@@ -302,12 +307,13 @@ static enum st_status prepare_format(struct st_run *run, struct spmv_state *s)
 /* Bytes and nonzeros of all ranks, for the metric. */
 static enum st_status count_bytes(struct st_run *run, struct spmv_state *s)
 {
-    double bytes = st_matrix_work_bytes(s->matrix);
+    double sums[2] = {st_matrix_work_bytes(s->matrix), (double)s->matrix->halo->n_ghosts};
 
-    STM_TRY(&run->err, MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM,
-                                     run->comm.handle));
+    STM_TRY(&run->err,
+            MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, run->comm.handle));
     s->bytes_per_nonzero =
-        s->matrix->n_all_nonzeros > 0 ? bytes / (double)s->matrix->n_all_nonzeros : 0.0;
+        s->matrix->n_all_nonzeros > 0 ? sums[0] / (double)s->matrix->n_all_nonzeros : 0.0;
+    s->halo_elements = sums[1];
     st_set_work(run, M_RATE, st_matrix_work_flops(s->matrix));
     st_set_work(run, M_BANDWIDTH, st_matrix_work_bytes(s->matrix));
     st_set_work(run, M_READ_BANDWIDTH, st_read_csr_bytes(&s->matrix->interior));
@@ -355,6 +361,7 @@ static void record_products(struct st_run *run, const struct spmv_state *s,
     st_record(run->rec, M_PARALLEL, 0, pop->parallel_efficiency);
     st_record(run->rec, M_BYTES, 0, s->bytes_per_nonzero);
     st_record(run->rec, M_IMBALANCE, 0, s->matrix->imbalance);
+    st_record(run->rec, M_HALO_ELEMENTS, 0, s->halo_elements);
     st_record(run->rec, M_MATRIX_BYTES, 0, 12.0 * (double)s->matrix->n_all_nonzeros);
     if (s->problem.from_file) {
         st_record(run->rec, M_DUPLICATES, 0, (double)s->problem.n_duplicates);
@@ -441,6 +448,8 @@ static enum st_status spmv_run(struct st_run *run, void *state)
 
 /* A reference value of y, and what bounds its rounding error. */
 struct reference {
+    const struct st_matrix
+        *matrix;     /* whose numbers the columns are; NULL: the problem's */
     double y, scale; /* sum of a x, of |a| |x| */
     size_t n;
 };
@@ -448,11 +457,19 @@ struct reference {
 static void add_entry(void *context, uint64_t column, double value)
 {
     struct reference *reference = context;
-    const double x = stk_random_unit(ST_PROBLEM_SEED_X, column);
+    const uint64_t number = reference->matrix != NULL
+                                ? st_matrix_original(reference->matrix, column)
+                                : column;
+    const double x = stk_random_unit(ST_PROBLEM_SEED_X, number);
 
     reference->y += value * x;
     reference->scale += fabs(value) * fabs(x);
     reference->n++;
+}
+
+static uint64_t original_row(const struct spmv_state *s, size_t i)
+{
+    return st_matrix_original(s->matrix, s->matrix->first_row + i);
 }
 
 static void refer(const struct spmv_state *s, size_t i, struct reference *reference)
@@ -460,11 +477,12 @@ static void refer(const struct spmv_state *s, size_t i, struct reference *refere
     struct st_row row;
 
     if (s->problem.from_file) {
+        reference->matrix = s->matrix;
         st_matrix_visit_row(s->matrix, i, add_entry, reference);
         return;
     }
     const struct st_row_source source = st_box_source(&s->problem.box);
-    source.row(source.context, s->matrix->first_row + i, &row);
+    source.row(source.context, original_row(s, i), &row);
     for (size_t k = 0; k < row.n; k++) {
         add_entry(reference, row.columns[k], row.values[k]);
     }
@@ -482,8 +500,7 @@ static size_t verify_rows(const struct spmv_state *s, struct st_check *check)
         check->limit = 4.0 * (double)reference.n * DBL_EPSILON * reference.scale;
         what[0] = '\0'; /* text is made for rows that need it: there are millions */
         if (!(fabs(s->y[i] - reference.y) <= check->limit)) {
-            (void)snprintf(what, sizeof what, "y of row %" PRIu64,
-                           s->matrix->first_row + i);
+            (void)snprintf(what, sizeof what, "y of row %" PRIu64, original_row(s, i));
         }
         st_check_near(check, s->y[i], reference.y, what);
         longest = reference.n > longest ? reference.n : longest;
@@ -500,7 +517,7 @@ static enum st_status verify_probe(struct st_run *run, const struct spmv_state *
 
     for (size_t i = 0; i < s->matrix->n_rows; i++) {
         sum += (long double)s->y[i] *
-               (long double)stk_random_unit(ST_PROBLEM_SEED_W, s->matrix->first_row + i);
+               (long double)stk_random_unit(ST_PROBLEM_SEED_W, original_row(s, i));
     }
     double got = (double)sum;
     STM_TRY(&run->err,

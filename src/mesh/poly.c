@@ -35,7 +35,7 @@ struct reading {
 
 static enum st_status partition_all(const struct stm_comm *comm,
                                     const struct st_poly_source *source,
-                                    enum st_partition partition, struct reading *r,
+                                    enum st_poly_partition partition, struct reading *r,
                                     struct st_error *err)
 {
     r->part = st_calloc(err, r->blocks.n_mine, sizeof *r->part);
@@ -51,7 +51,7 @@ static enum st_status partition_all(const struct stm_comm *comm,
 
 enum st_status st_poly_read(const struct stm_comm *comm,
                             const struct st_poly_source *source,
-                            enum st_partition partition, struct st_mesh **out,
+                            enum st_poly_partition partition, struct st_mesh **out,
                             struct st_poly_report *report, struct st_error *err)
 {
     struct reading r = {.part = NULL};

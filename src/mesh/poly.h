@@ -14,10 +14,10 @@
  * patches) and whatever is broken is refused with file and line, or byte of binary files.
  */
 
-enum st_partition {
-    ST_PARTITION_BLOCKS, /**< recursive coordinate bisection */
-    ST_PARTITION_SCOTCH, /**< PT-SCOTCH on the graph of the cells */
-    ST_PARTITION_LINEAR  /**< equal shares in the order of the file */
+enum st_poly_partition {
+    ST_POLY_BY_BLOCKS, /**< recursive coordinate bisection */
+    ST_POLY_BY_SCOTCH, /**< PT-SCOTCH on the graph of the cells */
+    ST_POLY_BY_LINEAR  /**< equal shares in the order of the file */
 };
 
 /** What reading and partitioning took and gave; the same on all ranks. */
@@ -37,7 +37,7 @@ struct st_poly_report {
  */
 enum st_status st_poly_read(const struct stm_comm *comm,
                             const struct st_poly_source *source,
-                            enum st_partition partition, struct st_mesh **out,
+                            enum st_poly_partition partition, struct st_mesh **out,
                             struct st_poly_report *report, struct st_error *err);
 
 #endif

@@ -123,19 +123,19 @@ static enum st_status by_scotch(const struct stm_comm *comm,
 }
 
 enum st_status st_poly_choose_parts(const struct stm_comm *comm,
-                                    enum st_partition partition,
+                                    enum st_poly_partition partition,
                                     const struct st_poly_blocks *blocks, int32_t *part,
                                     struct st_error *err)
 {
     switch (partition) {
-    case ST_PARTITION_LINEAR:
+    case ST_POLY_BY_LINEAR:
         for (size_t c = 0; c < blocks->n_mine; c++) {
             part[c] = comm->rank;
         }
         return ST_OK;
-    case ST_PARTITION_BLOCKS:
+    case ST_POLY_BY_BLOCKS:
         return st_rcb(comm, comm->n_ranks, blocks->n_mine, blocks->cells, part, err);
-    case ST_PARTITION_SCOTCH:
+    case ST_POLY_BY_SCOTCH:
         return by_scotch(comm, blocks, part, err);
     }
     return st_fail(err, ST_ERR_INTERNAL, "partition %d is not known", (int)partition);

@@ -7,10 +7,10 @@
 /**
  * A rank for each cell. Collective; ends with the same status on all ranks.
  * @param part [blocks n_mine] out
- * @return ST_ERR_STEP for ST_PARTITION_SCOTCH in a program without it
+ * @return ST_ERR_STEP for ST_POLY_BY_SCOTCH in a program without it
  */
 enum st_status st_poly_choose_parts(const struct stm_comm *comm,
-                                    enum st_partition partition,
+                                    enum st_poly_partition partition,
                                     const struct st_poly_blocks *blocks, int32_t *part,
                                     struct st_error *err);
 

@@ -37,13 +37,13 @@ static const struct {
      "yMax: velocity 1 0 0; yMin: wall"},
 };
 
-static bool has_partition(enum st_partition partition)
+static bool has_partition(enum st_poly_partition partition)
 {
-    return partition != ST_PARTITION_SCOTCH || st_graph_can_partition();
+    return partition != ST_POLY_BY_SCOTCH || st_graph_can_partition();
 }
 
 static enum st_status read_box(const struct st_mesh_box *box, void (*bend)(double[3]),
-                               enum st_partition partition, struct st_mesh **out,
+                               enum st_poly_partition partition, struct st_mesh **out,
                                struct st_poly_report *report, struct st_error *err)
 {
     struct poly_mesh files = {.n = {0}};
@@ -228,9 +228,9 @@ static void blocks_are_equal(void **unused)
         }
         st_assert_all(&world, read_box(&cube, NULL, partition, &m, NULL, &err) == ST_OK);
         const double mean = 1728.0 / world.n_ranks;
-        const double slack = partition == ST_PARTITION_SCOTCH ? 0.1 * mean : 3.0;
+        const double slack = partition == ST_POLY_BY_SCOTCH ? 0.1 * mean : 3.0;
         st_assert_all(&world, fabs(m->n_cells - mean) <= slack);
-        for (size_t i = 0; partition == ST_PARTITION_BLOCKS && i < ST_COUNT(rows); i++) {
+        for (size_t i = 0; partition == ST_POLY_BY_BLOCKS && i < ST_COUNT(rows); i++) {
             st_assert_all(&world, world.n_ranks != rows[i].n_ranks ||
                                       m->cut_faces == rows[i].cuts);
         }
@@ -293,8 +293,8 @@ static void bent_boxes_are_measured(void **unused)
         struct st_poly_report report;
         struct st_error err = {0};
         double sums[5];
-        st_assert_all(&world, read_box(&box, rows[i].bend, ST_PARTITION_BLOCKS, &m,
-                                       &report, &err) == ST_OK);
+        st_assert_all(&world, read_box(&box, rows[i].bend, ST_POLY_BY_BLOCKS, &m, &report,
+                                       &err) == ST_OK);
         sum_up(m, sums);
         st_assert_all(&world, fabs(sums[1] - rows[i].volume) <= rows[i].tolerance);
         st_assert_all(&world, rows[i].angle < 0.0 ||
@@ -317,8 +317,8 @@ static void flows_are_equal(void **unused)
         o.is_fast = i == 1;
         st_assert_all(&world,
                       bed_open(&made, &world, &cases[i].box, &o, cases[i].conditions));
-        st_assert_all(&world, read_box(&cases[i].box, NULL, ST_PARTITION_BLOCKS,
-                                       &read.mesh, NULL, &err) == ST_OK);
+        st_assert_all(&world, read_box(&cases[i].box, NULL, ST_POLY_BY_BLOCKS, &read.mesh,
+                                       NULL, &err) == ST_OK);
         st_assert_all(&world,
                       st_fv_create(read.mesh, o.laplacian, &read.fv, &err) == ST_OK);
         const enum st_status rc =
@@ -382,7 +382,7 @@ static void breaks_are_told_by_all(void **unused)
         }
         const struct st_poly_source source = poly_source(&files);
         const enum st_status rc =
-            st_poly_read(&world, &source, ST_PARTITION_BLOCKS, &m, NULL, &err);
+            st_poly_read(&world, &source, ST_POLY_BY_BLOCKS, &m, NULL, &err);
         const bool is_told =
             strstr(err.text, rows[i].said) != NULL && strchr(err.text, ':') != NULL;
         if (rc != ST_ERR_STEP || !is_told) {
@@ -394,7 +394,7 @@ static void breaks_are_told_by_all(void **unused)
     }
     struct st_error err = {0};
     struct st_mesh *m = NULL;
-    st_assert_all(&world, read_box(&box, flatten, ST_PARTITION_BLOCKS, &m, NULL, &err) ==
+    st_assert_all(&world, read_box(&box, flatten, ST_POLY_BY_BLOCKS, &m, NULL, &err) ==
                               ST_ERR_STEP);
     st_assert_all(&world, strncmp(err.text, "faces:17: face 0 has no area", 28) == 0);
 }
@@ -412,15 +412,15 @@ static void cyclics_must_match(void **unused)
     (void)unused;
     /* Two cells: joined by two faces, which is allowed. */
     st_assert_all(&world,
-                  read_box(&good, NULL, ST_PARTITION_BLOCKS, &m, NULL, &err) == ST_OK);
+                  read_box(&good, NULL, ST_POLY_BY_BLOCKS, &m, NULL, &err) == ST_OK);
     st_assert_all(&world, m->n_internal_global == 12 + 8 + 6);
     st_assert_all(&world, faces_are_in_order(m) && ways_fit(m, &good));
     st_mesh_destroy(&m);
-    st_assert_all(&world, read_box(&good, taper, ST_PARTITION_BLOCKS, &m, NULL, &err) ==
+    st_assert_all(&world, read_box(&good, taper, ST_POLY_BY_BLOCKS, &m, NULL, &err) ==
                               ST_ERR_STEP);
     st_assert_all(&world, strstr(err.text, "does not lie opposite face") != NULL &&
                               strncmp(err.text, "faces:", 6) == 0);
-    st_assert_all(&world, read_box(&thin, NULL, ST_PARTITION_BLOCKS, &m, NULL, &err) ==
+    st_assert_all(&world, read_box(&thin, NULL, ST_POLY_BY_BLOCKS, &m, NULL, &err) ==
                               ST_ERR_STEP);
     st_assert_all(&world, strstr(err.text, "joins cell 0 with itself") != NULL);
 }
@@ -441,7 +441,7 @@ static void failing_allocations_fail_everywhere(void **unused)
         const bool is_last = world.rank == world.n_ranks - 1;
         st_mem_fail_at(is_last ? nth : 0);
         const enum st_status rc =
-            st_poly_read(&world, &source, ST_PARTITION_BLOCKS, &m, NULL, &err);
+            st_poly_read(&world, &source, ST_POLY_BY_BLOCKS, &m, NULL, &err);
         st_mem_fail_at(0);
         if (nth == 0) { /* counts them */
             n = is_last ? st_mem_count() - before : 0;
