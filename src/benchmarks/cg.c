@@ -27,7 +27,8 @@ enum {
 static const char *const method_names[] = {"cg", "bicgstab", NULL};
 static const char *const variant_names[] = {"classic", "chronopoulos_gear", "pipelined",
                                             NULL};
-static const char *const preconditioner_names[] = {"none", "jacobi", "sgs", NULL};
+static const char *const preconditioner_names[] = {"none", "jacobi", "sgs", "multigrid",
+                                                   NULL};
 /* By enum st_krylov_method. */
 static const char *const solver_names[] = {"classic", "chronopoulos_gear", "pipelined",
                                            "bicgstab"};
@@ -77,9 +78,10 @@ static const struct st_param params[] = {
      .default_text = "all",
      .choices = variant_names,
      .help = "of cg: two reductions an iteration, one, or one hidden under the product"},
-    ST_PARAM_CHOICE(cg_params, preconditioner, preconditioner_names, "jacobi",
-                    "sgs works within each thread's rows, so that its iterations depend "
-                    "on ranks and threads"),
+    ST_PARAM_CHOICE(
+        cg_params, preconditioner, preconditioner_names, "jacobi",
+        "sgs and multigrid (algebraic, one thread a rank, for cg) work within "
+        "each thread's or rank's rows, so that iterations depend on these"),
     ST_PARAM_BOOL(cg_params, overlap, "yes",
                   "multiply the interior while the halo travels"),
     ST_PARAM_REAL(cg_params, tolerance, "1", "1e-8", 1e-10, 1.0,
@@ -161,6 +163,7 @@ static struct st_problem problem_of(const struct cg_params *p)
                                .scope = (enum st_scope)p->scope,
                                .partition = (enum st_partition)p->partition,
                                .n_vectors = st_krylov_n_vectors(methods),
+                               .has_multigrid = p->preconditioner == ST_KRYLOV_MULTIGRID,
                                .n_solves = n_solves,
                                .max_iterations =
                                    p->iterations > 0 ? p->iterations : p->max_iterations};
@@ -176,6 +179,11 @@ static enum st_status cg_plan(const void *params_of_step, const struct st_shape 
         return st_fail(err, ST_ERR_CONFIG,
                        "cg: variants is empty; name at least one of classic, "
                        "chronopoulos_gear, pipelined");
+    }
+    if (p->method == CG_BICGSTAB && p->preconditioner == ST_KRYLOV_MULTIGRID) {
+        return st_fail(err, ST_ERR_CONFIG,
+                       "cg: preconditioner: multigrid is for symmetric matrices; with "
+                       "method: bicgstab take jacobi or sgs");
     }
     return st_problem_plan(&problem, shape, need, err);
 }

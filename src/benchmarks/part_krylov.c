@@ -94,6 +94,9 @@ enum st_status st_krylov_create(const struct stm_comm *comm, struct st_matrix *m
         k->v.partial = k->base->partial;
         rc = stm_agree(comm, allocate(k, methods, err), err);
     }
+    if (rc == ST_OK && preconditioner == ST_KRYLOV_MULTIGRID) {
+        rc = st_multigrid_create(comm, matrix, &k->multigrid, err);
+    }
     if (rc != ST_OK) {
         st_krylov_destroy(&k);
         return rc;
@@ -107,6 +110,7 @@ void st_krylov_destroy(struct st_krylov **krylov)
     if (krylov == NULL || *krylov == NULL) {
         return;
     }
+    st_multigrid_destroy(&(*krylov)->multigrid);
     st_cg_destroy(&(*krylov)->base);
     for (size_t i = 0; i < ST_COUNT((*krylov)->arrays); i++) {
         st_pages_unmap(&(*krylov)->arrays[i]);
@@ -116,17 +120,29 @@ void st_krylov_destroy(struct st_krylov **krylov)
 }
 
 /* out = M^-1 in. */
-static void precondition(const struct st_krylov *k, const double *in, double *out)
+static enum st_status precondition(struct st_krylov *k, const double *in, double *out,
+                                   struct st_error *err)
 {
     const double *inverse = k->base->v.inverse_diagonal;
 
-    if (k->preconditioner == ST_KRYLOV_NONE) {
+    switch (k->preconditioner) {
+    case ST_KRYLOV_NONE:
         stk_copy(&k->v.split, in, out);
-    } else if (k->preconditioner == ST_KRYLOV_JACOBI) {
+        break;
+    case ST_KRYLOV_JACOBI:
         stk_scale_by(&k->v.split, inverse, in, out);
-    } else {
+        break;
+    case ST_KRYLOV_SGS:
         stk_block_sgs(&k->matrix->interior, inverse, in, out);
+        break;
+    case ST_KRYLOV_MULTIGRID: {
+        const double halo_s = st_multigrid_halo_s(k->multigrid);
+        const enum st_status rc = st_multigrid_apply(k->multigrid, in, out, err);
+        k->split.halo_s += st_multigrid_halo_s(k->multigrid) - halo_s;
+        return rc;
     }
+    }
+    return ST_OK;
 }
 
 static enum st_status multiply(struct st_krylov *k, bool overlap, const double *in,
@@ -186,9 +202,11 @@ static enum st_status solve_classic(struct st_krylov *k,
     double ru_before = 1.0;
 
     for (;;) {
-        precondition(k, v->r, v->u);
+        enum st_status rc = precondition(k, v->r, v->u, err);
         double sums[2] = {dot(k, v->r, v->u), dot(k, v->r, v->r)};
-        enum st_status rc = reduce(k, 2, sums, err);
+        if (rc == ST_OK) {
+            rc = reduce(k, 2, sums, err);
+        }
         if (rc != ST_OK || is_over(k, options, sums[1], now)) {
             return rc;
         }
@@ -235,8 +253,10 @@ static enum st_status solve_gear(struct st_krylov *k,
 
     for (;;) {
         double sums[3];
-        precondition(k, v->r, v->u);
-        enum st_status rc = multiply(k, options->overlap, v->u, v->w, err);
+        enum st_status rc = precondition(k, v->r, v->u, err);
+        if (rc == ST_OK) {
+            rc = multiply(k, options->overlap, v->u, v->w, err);
+        }
         stk_krylov_sums(v, sums);
         if (rc == ST_OK) {
             rc = reduce(k, 3, sums, err);
@@ -261,8 +281,10 @@ static enum st_status reduce_under_product(struct st_krylov *k, bool overlap,
     STM_TRY(err, MPI_Iallreduce(MPI_IN_PLACE, sums, 3, MPI_DOUBLE, MPI_SUM,
                                 k->base->comm.handle, &request));
     k->split.reduction_s += st_now() - start_s;
-    precondition(k, v->w, v->m);
-    const enum st_status rc = multiply(k, overlap, v->m, v->n, err);
+    enum st_status rc = precondition(k, v->w, v->m, err);
+    if (rc == ST_OK) {
+        rc = multiply(k, overlap, v->m, v->n, err);
+    }
     const double wait_s = st_now();
     STM_TRY(err, MPI_Wait(&request, MPI_STATUS_IGNORE));
     k->split.reduction_s += st_now() - wait_s;
@@ -276,8 +298,10 @@ static enum st_status solve_pipelined(struct st_krylov *k,
     const struct stk_krylov *v = &k->v;
     struct steps steps = {0};
 
-    precondition(k, v->r, v->u);
-    enum st_status rc = multiply(k, options->overlap, v->u, v->w, err);
+    enum st_status rc = precondition(k, v->r, v->u, err);
+    if (rc == ST_OK) {
+        rc = multiply(k, options->overlap, v->u, v->w, err);
+    }
     while (rc == ST_OK) {
         double sums[3];
         stk_krylov_sums(v, sums);
@@ -301,8 +325,10 @@ static enum st_status bicgstab_steps(struct st_krylov *k, bool overlap, double r
 {
     const struct stk_krylov *v = &k->v;
 
-    precondition(k, v->p, v->u);
-    enum st_status rc = multiply(k, overlap, v->u, v->q, err);
+    enum st_status rc = precondition(k, v->p, v->u, err);
+    if (rc == ST_OK) {
+        rc = multiply(k, overlap, v->u, v->q, err);
+    }
     double rv = dot(k, v->z, v->q);
     if (rc == ST_OK) {
         rc = reduce(k, 1, &rv, err);
@@ -312,8 +338,10 @@ static enum st_status bicgstab_steps(struct st_krylov *k, bool overlap, double r
     }
     *alpha = rho / rv;
     stk_axpy(&v->split, -*alpha, v->q, v->r);
-    precondition(k, v->r, v->w);
-    rc = multiply(k, overlap, v->w, v->s, err);
+    rc = precondition(k, v->r, v->w, err);
+    if (rc == ST_OK) {
+        rc = multiply(k, overlap, v->w, v->s, err);
+    }
     double sums[2] = {dot(k, v->s, v->r), dot(k, v->s, v->s)};
     if (rc == ST_OK) {
         rc = reduce(k, 2, sums, err);

@@ -7,6 +7,7 @@
 #include "src/base/status.h"
 #include "src/benchmarks/part_cg.h"
 #include "src/benchmarks/part_matrix.h"
+#include "src/benchmarks/part_multigrid.h"
 #include "src/benchmarks/part_split.h"
 
 #include <stdbool.h>
@@ -33,7 +34,8 @@ enum st_krylov_method {
 enum st_krylov_preconditioner {
     ST_KRYLOV_NONE,
     ST_KRYLOV_JACOBI,
-    ST_KRYLOV_SGS /**< within each thread's rows: iterations depend on ranks and threads */
+    ST_KRYLOV_SGS, /**< within each thread's rows: iterations depend on ranks and threads */
+    ST_KRYLOV_MULTIGRID /**< of symmetric matrices (part_multigrid.h) */
 };
 
 enum {
@@ -52,6 +54,7 @@ struct st_krylov {
     struct st_cg *base; /**< b, its norm, the diagonal, four of the vectors; owned */
     struct st_matrix *matrix; /**< borrowed until st_krylov_destroy() */
     enum st_krylov_preconditioner preconditioner;
+    struct st_multigrid *multigrid; /**< NULL: another preconditioner; owned */
     struct stk_krylov v;
     double *solutions[ST_KRYLOV_N_METHODS]; /**< of the methods asked for, else NULL */
     struct st_split split; /**< halo and reductions of all solves since it was zeroed */
@@ -60,7 +63,8 @@ struct st_krylov {
 
 /**
  * Vectors for the methods in the mask @p methods (bit = enum st_krylov_method). Conjugate
- * gradients refuse a matrix that is not symmetric or has a diagonal entry <= 0.
+ * gradients refuse a matrix that is not symmetric or has a diagonal entry <= 0. Multigrid is for
+ * conjugate gradients alone.
  * Collective over @p comm. @param out owned by the caller on success; st_krylov_destroy()
  */
 enum st_status st_krylov_create(const struct stm_comm *comm, struct st_matrix *matrix,

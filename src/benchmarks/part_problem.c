@@ -7,6 +7,7 @@
 #include "src/base/mem.h"
 #include "src/benchmarks/part_matrix_file.h"
 #include "src/benchmarks/part_move.h"
+#include "src/benchmarks/part_multigrid.h"
 #include "src/graph/partition.h"
 
 #include <inttypes.h>
@@ -65,6 +66,9 @@ static double share_bytes(const struct st_problem *p, const struct st_box_share 
     }
     if (p->has_bcsr) {
         bytes += block_bytes(p, share);
+    }
+    if (p->has_multigrid) {
+        bytes += st_multigrid_bytes((double)share->n_rows, (double)n_interior);
     }
     if (p->partition == ST_PARTITION_SCOTCH) {
         /* More than the matrix needs later: entries leave and come, 28 bytes each, and become

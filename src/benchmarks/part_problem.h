@@ -44,11 +44,12 @@ struct st_problem {
     uint64_t n[3];    /**< points of the box by `scope` */
     enum st_scope scope;
     enum st_partition partition;
-    bool has_sell;    /**< the interior is stored in SELL-C-sigma too */
-    bool has_bcsr;    /**< in blocks too */
-    size_t side;      /**< of the blocks; 0: that with the least traffic */
-    size_t n_vectors; /**< of a rank's rows, beside the matrix */
-    size_t n_solves;  /**< a repetition, of at most max_iterations iterations; 0: none */
+    bool has_sell;      /**< the interior is stored in SELL-C-sigma too */
+    bool has_bcsr;      /**< in blocks too */
+    size_t side;        /**< of the blocks; 0: that with the least traffic */
+    size_t n_vectors;   /**< of a rank's rows, beside the matrix */
+    bool has_multigrid; /**< preconditioner of the solves */
+    size_t n_solves; /**< a repetition, of at most max_iterations iterations; 0: none */
     uint64_t max_iterations;
 };
 

@@ -88,7 +88,7 @@ static const struct tiny tiny[] = {
     {"spmv", "nx=9;ny=6;nz=5;matrix=box7;format=bcsr;block=3x3"},
     {"spmv", "nx=8;ny=6;nz=5;partition=scotch;format=sell"},
     {"cg", "nx=8;ny=6;nz=4;tolerance=1e-10"},
-    {"cg", "nx=8;ny=6;nz=4;partition=scotch"},
+    {"cg", "nx=8;ny=6;nz=4;partition=scotch;preconditioner=multigrid"},
     {"cg", "nx=8;ny=6;nz=4;matrix=box7;preconditioner=none"},
     {"cg", "nx=8;ny=6;nz=4;matrix=box7;preconditioner=sgs"},
     {"cg", "nx=8;ny=6;nz=4;method=bicgstab;overlap=no;partition=rows"},
@@ -421,6 +421,7 @@ static void failed_allocation_is_one_common_error(void **unused)
         {"spmv", "nx=8;ny=8;nz=8;format=bcsr"},
         {"spmv", "nx=8;ny=8;nz=8;partition=scotch"},
         {"cg", "nx=8;ny=8;nz=8"},
+        {"cg", "nx=8;ny=8;nz=8;preconditioner=multigrid;variants=classic"},
         {"hpcg", "nx=16;ny=16;nz=16;iterations=1"},
         {"flow", "nx=4;ny=4;nz=4;steps=1;mode=fast"},
         {"flow", "case=mesh;mesh=" ST_SOURCE_DIR
