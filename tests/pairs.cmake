@@ -1,5 +1,6 @@
 # Message patterns between pairs of ranks, and what one pair costs beside a bare ping-pong.
 st_add_mpi_test(pairs SOURCES mpi/test_pairs.c LINK st_mpi st_base RANKS 1 2 3 4 7)
+st_add_unit_test(hockney SOURCES unit/test_hockney.c LINK st_stats m)
 st_add_unit_test(pair_kind SOURCES unit/test_pair_kind.c LINK st_benchmarks st_base)
 st_add_mpi_test(grid_halo SOURCES mpi/test_grid_halo.c LINK st_mpi st_base RANKS 1 2 4 7)
 

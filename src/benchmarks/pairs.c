@@ -15,12 +15,13 @@
  * place ends with a guard that no message may touch.
  */
 #include "mpi/pairs.h"
-#include "kernels/splitmix.h"
+#include "mpi/agree.h"
 #include "mpi/comm.h"
 #include "mpi/pingpong.h"
 #include "src/base/bench.h"
 #include "src/base/mem.h"
 #include "src/base/units.h"
+#include "src/benchmarks/part_pair.h"
 #include "src/benchmarks/part_pair_kind.h"
 #include "src/measure/run.h"
 #include "src/stats/stats.h"
@@ -66,12 +67,10 @@ enum {
 };
 
 enum {
-    PAIRS_GUARD_BYTES = 8,
     PAIRS_LINE_BYTES = 64,
     PAIRS_KEEP =
         16384, /* round trips kept per repetition; 299 give a p99 (METHODS 8.1) */
-    PAIRS_MAX_WINDOW = 65536,
-    PAIRS_SMALL_BYTES = 8192 /* OSU: up to here 10 times more iterations */
+    PAIRS_MAX_WINDOW = 65536
 };
 
 static const uint64_t pairs_verify_bytes = (uint64_t)1
@@ -173,7 +172,7 @@ static bool pairs_take_turns(const struct pairs_params *p)
 /* From one message's place to the next: whole cache lines, with the guard. */
 static size_t pairs_place_bytes(const struct pairs_params *p)
 {
-    const size_t bytes = (size_t)p->message + PAIRS_GUARD_BYTES;
+    const size_t bytes = (size_t)p->message + ST_PAIR_GUARD_BYTES;
 
     return (bytes + PAIRS_LINE_BYTES - 1) / PAIRS_LINE_BYTES * PAIRS_LINE_BYTES;
 }
@@ -186,13 +185,9 @@ static size_t pairs_n_places(const struct pairs_params *p)
 /* Round trips or windows of one inner repetition. */
 static size_t pairs_batch(const struct pairs_params *p)
 {
-    const uint64_t in_flight = p->pattern == PAIRS_LATENCY ? 1 : p->window;
-    const uint64_t bytes = p->message > 0 ? p->message * in_flight : 1;
-    const uint64_t most = p->pattern == PAIRS_LATENCY ? 100 : 10;
-    /* As much data as `most` messages (windows) of the largest small size. */
-    const uint64_t n = most * PAIRS_SMALL_BYTES * in_flight / bytes;
-
-    return (size_t)(n < 1 ? 1 : n > most ? most : n);
+    return p->pattern == PAIRS_LATENCY
+               ? st_pair_batch(p->message, 1, ST_PAIR_ROUND_TRIPS)
+               : st_pair_batch(p->message, p->window, ST_PAIR_WINDOWS);
 }
 
 static enum st_status pairs_check(const struct pairs_params *p, struct st_error *err)
@@ -368,6 +363,12 @@ static enum st_status pairs_prepare(struct st_run *run, void *state)
     if (rc == ST_OK && s->mine != SIZE_MAX) {
         rc = pairs_link(run, s);
     }
+    rc = stm_agree(&run->comm, rc, &run->err);
+    if (rc != ST_OK) {
+        return rc;
+    }
+    rc = st_pair_kinds(run, s->mine != SIZE_MAX ? s->link.peer : -1, s->link.is_first,
+                       p->pattern == PAIRS_RATE);
     if (rc != ST_OK) {
         return rc;
     }
@@ -469,66 +470,6 @@ static enum st_status pairs_run(struct st_run *run, void *state)
     return pairs_measure(run, s, n);
 }
 
-/* Bytes 8 i … 8 i + 7 of message @p m from rank @p rank (METHODS 3.1), the lowest first. */
-static uint64_t pairs_word(int rank, size_t m, size_t i)
-{
-    return stk_random_u64(((uint64_t)rank << 32) + m, i);
-}
-
-static char pairs_byte(uint64_t word, size_t i)
-{
-    return (char)(word >> (8 * (i % 8)) & 0xFFU);
-}
-
-static void pairs_fill(char *place, size_t bytes, int rank, size_t m)
-{
-    for (size_t i = 0; i < bytes; i += 8) {
-        const uint64_t word = pairs_word(rank, m, i / 8);
-        for (size_t k = i; k < i + 8 && k < bytes; k++) {
-            place[k] = pairs_byte(word, k);
-        }
-    }
-}
-
-static void pairs_guard(char *place, size_t bytes)
-{
-    (void)memset(place + bytes, 0xA5, PAIRS_GUARD_BYTES);
-}
-
-/* First byte of the place that is wrong; bytes + guard if none. */
-static size_t pairs_first_wrong(const char *place, size_t bytes, int rank, size_t m)
-{
-    for (size_t i = 0; i < bytes; i += 8) {
-        const uint64_t word = pairs_word(rank, m, i / 8);
-        for (size_t k = i; k < i + 8 && k < bytes; k++) {
-            if (place[k] != pairs_byte(word, k)) {
-                return k;
-            }
-        }
-    }
-    for (size_t i = bytes; i < bytes + PAIRS_GUARD_BYTES; i++) {
-        if (place[i] != (char)0xA5) {
-            return i;
-        }
-    }
-    return bytes + PAIRS_GUARD_BYTES;
-}
-
-static void pairs_check_place(const struct pairs_state *s, const char *place, size_t m,
-                              struct st_check *check)
-{
-    const size_t bytes = (size_t)s->link.message_bytes;
-    const size_t wrong = pairs_first_wrong(place, bytes, s->link.peer, m);
-    char what[128] = "message";
-
-    if (wrong < bytes + PAIRS_GUARD_BYTES) {
-        (void)snprintf(what, sizeof what, "message %zu from rank %d: byte %zu of %zu%s",
-                       m, s->link.peer, wrong, bytes,
-                       wrong < bytes ? "" : " (behind its end)");
-    }
-    st_check_true(check, wrong == bytes + PAIRS_GUARD_BYTES, what);
-}
-
 /* One exchange with the measured loop itself: as many messages as there are places. */
 static enum st_status pairs_exchange(struct st_run *run, const struct stm_link *link)
 {
@@ -542,35 +483,6 @@ static enum st_status pairs_exchange(struct st_run *run, const struct stm_link *
     default:
         return stm_windows(link, 1, &run->err);
     }
-}
-
-/* Tells people if the pairs are not all of one kind. Collective over the group. */
-static enum st_status pairs_tell_kinds(struct st_run *run, const struct pairs_state *s)
-{
-    const struct st_thread_place *thread = run->place->threads;
-    const struct st_pair_seat seat = {.node = run->place->node,
-                                      .package =
-                                          thread != NULL ? thread->package : SIZE_MAX,
-                                      .l3 = thread != NULL ? thread->l3 : SIZE_MAX};
-    struct st_pair_seat other = seat;
-    int mine[ST_PAIR_N_KINDS] = {0};
-    int all[ST_PAIR_N_KINDS] = {0};
-    char text[256];
-
-    if (s->mine != SIZE_MAX) {
-        STM_TRY(&run->err, MPI_Sendrecv(&seat, (int)sizeof seat, MPI_BYTE, s->link.peer,
-                                        STM_TAG_SETUP, &other, (int)sizeof other,
-                                        MPI_BYTE, s->link.peer, STM_TAG_SETUP,
-                                        run->comm.handle, MPI_STATUS_IGNORE));
-        mine[st_pair_kind(&seat, &other)] = s->link.is_first ? 1 : 0;
-    }
-    STM_TRY(&run->err, MPI_Allreduce(mine, all, ST_PAIR_N_KINDS, MPI_INT, MPI_SUM,
-                                     run->comm.handle));
-    st_pair_kinds_text(all, text, sizeof text);
-    if (text[0] != '\0') {
-        st_remark(run, text);
-    }
-    return ST_OK;
 }
 
 /*
@@ -590,19 +502,18 @@ static enum st_status pairs_verify(struct st_run *run, void *state,
     const uint64_t n_messages = p->window < affordable ? p->window : affordable;
     const size_t n_rounds = n_places > 1 || n_messages == 0 ? 1 : (size_t)n_messages;
 
-    const enum st_status told = pairs_tell_kinds(run, s);
-    if (told != ST_OK || s->mine == SIZE_MAX) {
-        return told;
+    if (s->mine == SIZE_MAX) {
+        return ST_OK;
     }
     link.window = (int)n_places;
     for (size_t round = 0; round < n_rounds; round++) {
         for (size_t k = 0; k < n_places; k++) {
             if (link.send != NULL) {
-                pairs_fill(link.send + k * link.stride_bytes, bytes, run->comm.rank,
-                           round + k);
+                st_pair_fill(link.send + k * link.stride_bytes, bytes, run->comm.rank,
+                             round + k);
             }
             if (link.recv != NULL) {
-                pairs_guard(link.recv + k * link.stride_bytes, bytes);
+                st_pair_guard(link.recv + k * link.stride_bytes, bytes);
             }
         }
         const enum st_status rc = pairs_exchange(run, &link);
@@ -613,7 +524,8 @@ static enum st_status pairs_verify(struct st_run *run, void *state,
             link.recv[0] = (char)(link.recv[0] ^ 1);
         }
         for (size_t k = 0; link.recv != NULL && k < n_places; k++) {
-            pairs_check_place(s, link.recv + k * link.stride_bytes, round + k, check);
+            st_pair_check(link.recv + k * link.stride_bytes, bytes, s->link.peer,
+                          round + k, check);
         }
     }
     return ST_OK;

@@ -38,9 +38,6 @@ void st_pair_kinds_text(const int n[ST_PAIR_N_KINDS], char *out, size_t size)
     }
     out[0] = '\0';
     if (n_kinds > 1) {
-        (void)snprintf(out, size,
-                       "pairs of different kinds: %s; figures of the whole job mix them, "
-                       "those of single pairs do not",
-                       list);
+        (void)snprintf(out, size, "pairs of different kinds: %s", list);
     }
 }

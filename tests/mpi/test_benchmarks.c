@@ -61,6 +61,8 @@ static const struct tiny tiny[] = {
      "kernel=update;size=64KiB;chase=16KiB;accesses=64;settle=0s;pages=small"},
     {"loaded_latency",
      "kernel=nontemporal;size=64KiB;chase=16KiB;accesses=64;settle=0s;pages=small"},
+    {"pairs_sizes", "largest=4KiB;window=4"},
+    {"pairs_sizes", "largest=64B;window=2;buffers=rotate;pairing=adjacent"},
     {"pairs", "pattern=latency"},
     {"pairs", "pattern=latency;message=0B;concurrent=yes;pairing=adjacent"},
     {"pairs", "pattern=latency;message=1000B;buffers=rotate;window=3"},
@@ -298,7 +300,10 @@ static bool given_metrics_recorded(struct bed *b)
     for (size_t row = 0; row < b->bench->n_metrics; row++) {
         const struct st_metric *m = &b->bench->metrics[row];
         const size_t n_owned = b->rec.lists[m->place].n_owned;
-        if (m->origin != ST_GIVEN || !b->rec.series[row].applies) {
+        /* Times of messages need not rise with their size: then a range has no line. */
+        const bool may_miss =
+            m->place == ST_PAIR && strcmp(b->bench->name, "pairs_sizes") == 0;
+        if (m->origin != ST_GIVEN || !b->rec.series[row].applies || may_miss) {
             continue;
         }
         for (size_t k = 0; k < n_owned * N_REPETITIONS; k++) {
@@ -415,6 +420,7 @@ static void failed_allocation_is_one_common_error(void **unused)
         {"pairs", "pattern=latency"},
         {"pairs",
          "pattern=bidirectional;message=1KiB;buffers=rotate;window=4;pairing=nodes"},
+        {"pairs_sizes", "largest=1KiB;window=4"},
         {"halo", "n=3;neighbours=full"},
         {"spmv", "nx=8;ny=8;nz=8;solver=cg"},
         {"spmv", "nx=8;ny=8;nz=8;format=sell"},

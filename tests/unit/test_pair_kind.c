@@ -44,7 +44,7 @@ static void only_a_mixture_is_told(void **unused)
     st_pair_kinds_text((const int[]){0, 0, 0, 0}, text, sizeof text);
     assert_string_equal(text, "");
     st_pair_kinds_text((const int[]){2, 0, 1, 12}, text, sizeof text);
-    assert_non_null(strstr(text, ": 2 intra-L3, 1 intra-node, 12 inter-node;"));
+    assert_non_null(strstr(text, ": 2 intra-L3, 1 intra-node, 12 inter-node"));
 }
 
 int main(void)
