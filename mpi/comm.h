@@ -58,7 +58,8 @@ enum stm_tag {
     STM_TAG_HALO,
     STM_TAG_SETUP,
     STM_TAG_STARTED,
-    STM_TAG_STOP
+    STM_TAG_STOP,
+    STM_TAG_SPAN = 16 /**< more than all above: shifts by it keep them apart */
 };
 
 #endif

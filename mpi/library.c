@@ -53,10 +53,14 @@ static void read_text_variable(int index, const char *name, char *out, size_t si
 
 const char *stm_transport_text(char *out, size_t size)
 {
+    int level = MPI_THREAD_SINGLE;
     int provided = 0;
 
     out[0] = '\0';
-    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
+    /* Open MPI 4.1 takes the level of the last of both initialisations for all of MPI: with less
+     * than MPI has, its locks would be switched off under threads that call. */
+    if (MPI_Query_thread(&level) != MPI_SUCCESS ||
+        MPI_T_init_thread(level, &provided) != MPI_SUCCESS) {
         return out;
     }
     for (size_t i = 0; i < sizeof variable_names / sizeof variable_names[0]; i++) {

@@ -85,6 +85,8 @@ static enum st_status windows_out(const struct stm_link *link, size_t n,
     const int peer = link->peer;
     const int bytes = link->message_bytes;
     const int window = link->window;
+    const int window_tag = STM_TAG_WINDOW + link->tag_shift;
+    const int reply_tag = STM_TAG_REPLY + link->tag_shift;
     const size_t stride = link->stride_bytes;
     char *const send = link->send;
     MPI_Request *const requests = link->requests;
@@ -93,10 +95,10 @@ static enum st_status windows_out(const struct stm_link *link, size_t n,
     for (size_t k = 0; k < n; k++) {
         for (int m = 0; m < window; m++) {
             STM_TRY(err, MPI_Isend(send + (size_t)m * stride, bytes, MPI_BYTE, peer,
-                                   STM_TAG_WINDOW, comm, requests + m));
+                                   window_tag, comm, requests + m));
         }
         STM_TRY(err, MPI_Waitall(window, requests, MPI_STATUSES_IGNORE));
-        STM_TRY(err, MPI_Recv(&answer, (int)sizeof answer, MPI_BYTE, peer, STM_TAG_REPLY,
+        STM_TRY(err, MPI_Recv(&answer, (int)sizeof answer, MPI_BYTE, peer, reply_tag,
                               comm, MPI_STATUS_IGNORE));
     }
     return ST_OK;
@@ -110,6 +112,8 @@ static enum st_status windows_in(const struct stm_link *link, size_t n,
     const int peer = link->peer;
     const int bytes = link->message_bytes;
     const int window = link->window;
+    const int window_tag = STM_TAG_WINDOW + link->tag_shift;
+    const int reply_tag = STM_TAG_REPLY + link->tag_shift;
     const size_t stride = link->stride_bytes;
     char *const recv = link->recv;
     MPI_Request *const requests = link->requests;
@@ -118,11 +122,11 @@ static enum st_status windows_in(const struct stm_link *link, size_t n,
     for (size_t k = 0; k < n; k++) {
         for (int m = 0; m < window; m++) {
             STM_TRY(err, MPI_Irecv(recv + (size_t)m * stride, bytes, MPI_BYTE, peer,
-                                   STM_TAG_WINDOW, comm, requests + m));
+                                   window_tag, comm, requests + m));
         }
         STM_TRY(err, MPI_Waitall(window, requests, MPI_STATUSES_IGNORE));
-        STM_TRY(err, MPI_Send(&answer, (int)sizeof answer, MPI_BYTE, peer, STM_TAG_REPLY,
-                              comm));
+        STM_TRY(err,
+                MPI_Send(&answer, (int)sizeof answer, MPI_BYTE, peer, reply_tag, comm));
     }
     return ST_OK;
 }

@@ -18,6 +18,7 @@ struct stm_link {
     MPI_Comm comm;
     int peer;      /**< rank in comm */
     bool is_first; /**< sends first; the other answers */
+    int tag_shift; /**< added to the tags of windows: several links in one communicator */
     int message_bytes;
     int window; /**< messages in flight */
     size_t

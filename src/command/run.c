@@ -26,6 +26,9 @@ static const struct st_option options[] = {
     {"resume", 0, "FILE", false, "go on after the last finished step in FILE"},
     {"dry-run", 0, NULL, false,
      "plan on this machine with these ranks, print, measure nothing"},
+    {"mpi-threads", 0, "LEVEL", false,
+     "what MPI is started with: funneled (the default: no locks), or multiple, which "
+     "thread_rate needs"},
 };
 
 /** What a campaign holds while it runs. */
@@ -345,15 +348,32 @@ static enum st_status dry_run(struct campaign *c, struct st_error *err)
     return rc;
 }
 
+static enum st_status threads_level(const struct st_arguments *arguments, bool *multiple,
+                                    struct st_error *err)
+{
+    const char *level = st_value(arguments, "mpi-threads", "funneled");
+
+    *multiple = strcmp(level, "multiple") == 0;
+    if (!*multiple && strcmp(level, "funneled") != 0) {
+        return st_fail(err, ST_ERR_USAGE,
+                       "--mpi-threads %.40s: give funneled or multiple", level);
+    }
+    return ST_OK;
+}
+
 static enum st_exit run(const struct st_arguments *arguments)
 {
     struct campaign c = {.arguments = arguments};
     struct st_error err = {0};
     enum st_exit status = ST_EXIT_PASS;
+    bool threads_call = false;
 
     enum st_status rc = output_path(&c, &err);
     if (rc == ST_OK) {
-        rc = st_session_open(&c.session, &err);
+        rc = threads_level(arguments, &threads_call, &err);
+    }
+    if (rc == ST_OK) {
+        rc = st_session_open(&c.session, threads_call, &err);
     }
     if (rc != ST_OK) {
         st_complain(&err);

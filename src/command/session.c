@@ -28,7 +28,8 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-enum st_status st_session_open(struct st_session *session, struct st_error *err)
+enum st_status st_session_open(struct st_session *session, bool threads_call,
+                               struct st_error *err)
 {
     const double start_s = seconds();
     int provided = 0;
@@ -38,7 +39,8 @@ enum st_status st_session_open(struct st_session *session, struct st_error *err)
         return may;
     }
     st_launch_arm(INIT_LIMIT_S);
-    const int rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    const int rc = MPI_Init_thread(
+        NULL, NULL, threads_call ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided);
     st_launch_disarm();
     st_text_pin_locale(); /* a library's constructor may have set another one */
     if (rc != MPI_SUCCESS) {

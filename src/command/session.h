@@ -4,6 +4,8 @@
 #include "mpi/comm.h"
 #include "src/base/status.h"
 
+#include <stdbool.h>
+
 /* Start and end of MPI for the commands that need it. */
 
 struct st_session {
@@ -13,9 +15,11 @@ struct st_session {
 
 /**
  * Start MPI with a bounded wait, check the launch (sizes against the launcher's variables).
- * Collective over all ranks. On failure MPI is finalised again and the message printed.
+ * Collective over all ranks. @param threads_call ask for MPI_THREAD_MULTIPLE; the library may
+ * give less. On failure MPI is finalised again and the message printed.
  */
-enum st_status st_session_open(struct st_session *session, struct st_error *err);
+enum st_status st_session_open(struct st_session *session, bool threads_call,
+                               struct st_error *err);
 
 /**
  * End MPI; all ranks return the exit status of rank 0. Collective.

@@ -76,7 +76,7 @@ static enum st_exit run(const struct st_arguments *arguments)
 
     enum st_status rc = request_of(arguments, &request, &err);
     if (rc == ST_OK) {
-        rc = st_session_open(&session, &err);
+        rc = st_session_open(&session, false, &err);
     }
     if (rc != ST_OK) {
         st_complain(&err);

@@ -100,8 +100,8 @@ static enum st_status check_needs(const struct st_bench *bench,
         if (level < MPI_THREAD_MULTIPLE) {
             return st_fail(
                 err, ST_ERR_UNSUPPORTED,
-                "benchmark %s needs MPI_THREAD_MULTIPLE, which this MPI does not "
-                "give",
+                "benchmark %s needs MPI_THREAD_MULTIPLE: start with `seatrial run "
+                "--mpi-threads multiple`; if you did, this MPI library does not give it",
                 bench->name);
         }
     }

@@ -203,6 +203,17 @@ class ExitStatus(ProgramTest):
         done = self.alone("run", self.write("b.yaml", skipped % ", required: yes"), status=2)
         self.assertIn("skipped", done.out)
 
+    def test_threads_that_call_mpi_are_asked_for(self):
+        config = self.write("t.yaml", "campaign: t\nsteps:\n  - benchmark: thread_rate\n"
+                                      "    layout: {threads: 2, oversubscribe: yes}\n"
+                                      "    parameters: {window: 2}\n    repeat: {min: 2, max: 2}\n")
+        done = self.launch(2, "run", config, "-o", "f.h5", status=0)
+        self.assertIn("--mpi-threads multiple", done.out)
+        done = self.launch(2, "run", config, "-o", "m.h5", "--mpi-threads", "multiple", status=0)
+        self.assertIn("shared_rate", done.out)
+        done = self.alone("run", config, "--mpi-threads", "many", status=3)
+        self.assertIn("funneled or multiple", done.err)
+
     def test_fake_nodes_are_not_judged(self):
         done = self.launch(2, "run", self.with_criterion(500), "-o", "n.h5", env={"SEATRIAL_FAKE_NODES": "block:1,1"})
         self.assertIn("not judged", done.out)

@@ -63,6 +63,7 @@ static const struct tiny tiny[] = {
      "kernel=nontemporal;size=64KiB;chase=16KiB;accesses=64;settle=0s;pages=small"},
     {"rma", "message=8B;window=4"},
     {"rma", "message=100B;window=3;operations=get;pairing=nodes"},
+    {"thread_rate", "window=4"},
     {"pairs_sizes", "largest=4KiB;window=4"},
     {"pairs_sizes", "largest=64B;window=2;buffers=rotate;pairing=adjacent"},
     {"pairs", "pattern=latency"},
@@ -424,6 +425,7 @@ static void failed_allocation_is_one_common_error(void **unused)
          "pattern=bidirectional;message=1KiB;buffers=rotate;window=4;pairing=nodes"},
         {"pairs_sizes", "largest=1KiB;window=4"},
         {"rma", "message=1KiB;window=4"},
+        {"thread_rate", "message=1KiB;window=4"},
         {"halo", "n=3;neighbours=full"},
         {"spmv", "nx=8;ny=8;nz=8;solver=cg"},
         {"spmv", "nx=8;ny=8;nz=8;format=sell"},
@@ -574,7 +576,7 @@ int main(int argc, char **argv)
     struct st_error err = {0};
     int provided = 0;
 
-    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS ||
         stm_comm_dup(MPI_COMM_WORLD, &world, &err) != ST_OK ||
         world.n_ranks > MOST_RANKS) {
         return 1;
