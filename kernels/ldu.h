@@ -3,6 +3,7 @@
 
 #include "kernels/work.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,9 +19,14 @@ struct stk_ldu {
     size_t n_cells, n_faces;
     const int32_t *owner, *neighbour; /**< [n_faces] */
     const int32_t *owner_start;       /**< [n_cells + 1] first face each cell owns */
-    const double *diag;               /**< [n_cells] */
-    const double *lower, *upper;      /**< [n_faces]; the same array if symmetric */
+    bool is_uneven;              /**< stk_ldu_is_uneven(): the same results either way */
+    const double *diag;          /**< [n_cells] */
+    const double *lower, *upper; /**< [n_faces]; the same array if symmetric */
 };
+
+/** Do so many cells own another number of faces than the cell before that a processor cannot
+ *  foresee where one cell's faces end? Then loops go over faces, not over the faces of cells. */
+bool stk_ldu_is_uneven(size_t n_cells, const int32_t *owner_start);
 
 /* Least traffic by face and by cell (symmetric matrix): 64 bytes for a product on hexahedra,
  * three faces a cell. METHODS 4.2 has 72: OpenFOAM reads the owners' labels, 12 bytes, where

@@ -211,6 +211,7 @@ enum st_status st_multigrid_create(const struct stm_comm *comm,
         g->addr.owner = g->owner;
         g->addr.neighbour = g->neighbour;
         g->addr.owner_start = g->owner_start;
+        g->addr.is_uneven = stk_ldu_is_uneven(matrix->n_rows, g->owner_start);
         g->addr.sides = g->sides;
         g->addr.interface_cell = g->interface_cell;
         g->a.addr = &g->addr;

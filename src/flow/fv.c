@@ -90,6 +90,7 @@ static void set_addressing(struct st_fv *fv)
     fv->addr.owner = m->owner;
     fv->addr.neighbour = m->neighbour;
     fv->addr.owner_start = fv->owner_start;
+    fv->addr.is_uneven = stk_ldu_is_uneven((size_t)m->n_cells, fv->owner_start);
     fv->addr.sides = fv->sides;
     fv->addr.interface_cell = m->owner + fv->interface_start;
     fv->k = (struct stk_fv){.n_cells = (size_t)m->n_cells,

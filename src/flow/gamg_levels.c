@@ -313,6 +313,8 @@ static enum st_status add_level(struct st_gamg *g, bool *goes_on, struct st_erro
     coarse->addr.owner = coarse->owner;
     coarse->addr.neighbour = coarse->neighbour;
     coarse->addr.owner_start = coarse->owner_start;
+    coarse->addr.is_uneven =
+        is_whole && stk_ldu_is_uneven((size_t)n_coarse, coarse->owner_start);
     coarse->addr.sides = coarse->sides;
     coarse->addr.interface_cell = coarse->interface_cell;
     return stm_agree(&fine->addr.comm,

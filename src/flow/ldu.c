@@ -87,6 +87,7 @@ struct stk_ldu st_ldu_view(const struct st_ldu *a)
                             .owner = a->addr->owner,
                             .neighbour = a->addr->neighbour,
                             .owner_start = a->addr->owner_start,
+                            .is_uneven = a->addr->is_uneven,
                             .diag = a->diag,
                             .lower = a->lower,
                             .upper = a->upper};

@@ -29,6 +29,7 @@ struct st_ldu_addr {
     int32_t n_cells, n_faces;
     const int32_t *owner, *neighbour; /**< [n_faces] sorted by (owner, neighbour) */
     const int32_t *owner_start;       /**< [n_cells + 1] first face each cell owns */
+    bool is_uneven;                   /**< stk_ldu_is_uneven() of it */
     size_t n_sides;
     const struct st_ldu_side *sides; /**< [n_sides] */
     int32_t n_interface;

@@ -21,34 +21,68 @@ enum {
     MOST_RUNS_SHARE = 4 /* runs shorter than this on average are not worth it */
 };
 
-/* Cells by level, and within a level by number. level: [n] out, of each row. */
+/* Shapes that rows are told apart by: up to SHAPE_SIDE - 1 entries in either half. */
+enum {
+    SHAPE_SIDE = 8
+};
+
+/* Level of each cell, and on uneven meshes its shape; as one key that sorts by both.
+ * @param key [n] out @return number of keys, 0: no memory */
+static size_t find_keys(const struct st_ldu_addr *addr, size_t n, int32_t *key,
+                        struct st_error *err)
+{
+    int32_t *n_lower = st_calloc(err, n, sizeof *n_lower);
+    const int32_t n_shapes = addr->is_uneven ? SHAPE_SIDE * SHAPE_SIDE : 1;
+    int32_t most = 0;
+
+    if (n_lower == NULL) {
+        return 0;
+    }
+    for (int32_t f = 0; f < addr->n_faces; f++) {
+        /* Faces are sorted by owner: an owner's level is final when its faces come. */
+        const int32_t above = key[addr->owner[f]] + 1;
+        int32_t *its = &key[addr->neighbour[f]];
+        *its = above > *its ? above : *its;
+        n_lower[addr->neighbour[f]]++;
+    }
+    for (size_t c = 0; c < n; c++) {
+        const int32_t n_upper = addr->owner_start[c + 1] - addr->owner_start[c];
+        const int32_t low = n_lower[c] < SHAPE_SIDE ? n_lower[c] : SHAPE_SIDE - 1;
+        const int32_t high = n_upper < SHAPE_SIDE ? n_upper : SHAPE_SIDE - 1;
+        most = key[c] > most ? key[c] : most;
+        key[c] = key[c] * n_shapes + (n_shapes > 1 ? low * SHAPE_SIDE + high : 0);
+    }
+    st_free(n_lower);
+    return ((size_t)most + 1) * (size_t)n_shapes;
+}
+
+/*
+ * Cells by level, and within a level by number. On uneven meshes rows of one shape stand together
+ * within a level, so that the ends of rows can be foreseen. level: [n] out, of each row: rows of
+ * one have no entry in each other's columns.
+ */
 static bool order_cells(const struct st_ldu_addr *addr, struct st_levels *l,
                         int32_t *level, struct st_error *err)
 {
-    int32_t *start = st_calloc(err, l->n + 1, sizeof *start);
-    int32_t *of_cell = st_calloc(err, l->n, sizeof *of_cell);
-    const bool is_whole = start != NULL && of_cell != NULL;
+    int32_t *key = st_calloc(err, l->n, sizeof *key);
+    const size_t n_keys = key != NULL ? find_keys(addr, l->n, key, err) : 0;
+    int32_t *start = n_keys > 0 ? st_calloc(err, n_keys + 1, sizeof *start) : NULL;
+    const bool is_whole = start != NULL;
 
-    for (int32_t f = 0; is_whole && f < addr->n_faces; f++) {
-        /* Faces are sorted by owner: an owner's level is final when its faces come. */
-        const int32_t above = of_cell[addr->owner[f]] + 1;
-        int32_t *its = &of_cell[addr->neighbour[f]];
-        *its = above > *its ? above : *its;
-    }
     for (size_t c = 0; is_whole && c < l->n; c++) {
-        start[of_cell[c] + 1]++;
+        start[key[c] + 1]++;
     }
-    for (size_t i = 0; is_whole && i < l->n; i++) {
+    for (size_t i = 0; is_whole && i < n_keys; i++) {
         start[i + 1] += start[i];
     }
     for (size_t c = 0; is_whole && c < l->n; c++) {
-        const int32_t row = start[of_cell[c]]++;
+        const int32_t row = start[key[c]]++;
         l->row_of[c] = row;
         l->cell_of[row] = (int32_t)c;
-        level[row] = of_cell[c];
+        level[row] = key[c];
     }
     st_free(start);
-    st_free(of_cell);
+    st_free(key);
     return is_whole;
 }
 

@@ -59,8 +59,14 @@ static void make(bool is_symmetric)
     }
     m.start[N] = f;
     assert_int_equal(f, N_FACES);
-    m.a = (struct stk_ldu){N,       N_FACES, m.owner, m.neighbour,
-                           m.start, m.diag,  m.lower, m.upper};
+    m.a = (struct stk_ldu){.n_cells = N,
+                           .n_faces = N_FACES,
+                           .owner = m.owner,
+                           .neighbour = m.neighbour,
+                           .owner_start = m.start,
+                           .diag = m.diag,
+                           .lower = m.lower,
+                           .upper = m.upper};
 }
 
 static void assert_near(const double *got, const double *want)
@@ -151,6 +157,34 @@ static void preconditioner(void **unused)
         solve_full(star, m.b, m.want);
         assert_near(m.got, m.want);
     }
+}
+
+/* Going over faces adds up the same terms in the same order. */
+static void uneven_meshes_get_the_same_bits(void **unused)
+{
+    double product[2];
+    double sweeps[2];
+    double by_cells[2][N];
+    double by_faces[2][N];
+
+    (void)unused;
+    for (int is_symmetric = 0; is_symmetric < 2; is_symmetric++) {
+        make(is_symmetric);
+        assert_false(stk_ldu_is_uneven(N, m.start));
+        stk_ldu_dilu(&m.a, m.inverse);
+        for (int uneven = 0; uneven < 2; uneven++) {
+            double(*out)[N] = uneven ? by_faces : by_cells;
+            m.a.is_uneven = uneven == 1;
+            memcpy(out[0], m.b, sizeof m.b);
+            product[uneven] = stk_ldu_multiply_rest(&m.a, m.x, out[0]);
+            memcpy(out[1], m.x, sizeof m.x);
+            sweeps[uneven] = stk_ldu_dilu_sweeps(&m.a, m.inverse, m.b, out[1]);
+        }
+        assert_memory_equal(by_cells, by_faces, sizeof by_cells);
+        assert_true(product[0] == product[1] && sweeps[0] == sweeps[1]);
+    }
+    const int32_t alternating[] = {0, 1, 4, 5, 8, 9, 12, 13, 16};
+    assert_true(stk_ldu_is_uneven(8, alternating));
 }
 
 static void gauss_seidel(void **unused)
@@ -422,6 +456,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(product_and_sums),
         cmocka_unit_test(preconditioner),
+        cmocka_unit_test(uneven_meshes_get_the_same_bits),
         cmocka_unit_test(gauss_seidel),
         cmocka_unit_test(one_iteration_is_the_plain_one),
         cmocka_unit_test(fast_gauss_seidel_is_the_plain_one),
