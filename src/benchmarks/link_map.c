@@ -443,17 +443,6 @@ static enum st_status lm_suspect(struct st_run *run, struct lm_state *s,
     return rc;
 }
 
-static bool lm_is_repeated(const struct st_blames *first, const struct st_blame *blame)
-{
-    for (size_t k = 0; k < first->n; k++) {
-        const struct st_blame *b = &first->list[k];
-        if (b->is_node == blame->is_node && b->a == blame->a && b->b == blame->b) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The values of one metric, a row for each direction of each pair. */
 static void lm_list_retests(struct lm_state *s, size_t n, size_t metric)
 {
@@ -471,46 +460,28 @@ static void lm_list_retests(struct lm_state *s, size_t n, size_t metric)
     }
 }
 
-struct lm_counts {
-    double slow_nodes, slow_links, contended;
-};
-
-/* One metric's accusations; what the metric before accuses too is not counted again. */
-static void lm_conclude_metric(struct st_run *run, struct lm_state *s, size_t metric,
-                               const struct st_blames *blames, struct lm_counts *counts)
-{
-    const size_t n = s->n_listed * LM_DIRECTIONS;
-    const struct st_blames *other = metric > 0 ? &blames[0] : NULL;
-
-    for (size_t k = 0; k < blames[metric].n; k++) {
-        const struct st_blame *b = &blames[metric].list[k];
-        double alone = 0.0;
-        const bool stands =
-            st_blame_stands(b, metric == 0 ? -1 : 1, n, s->retests, &alone);
-        double *count = !stands      ? &counts->contended
-                        : b->is_node ? &counts->slow_nodes
-                                     : &counts->slow_links;
-        *count += other != NULL && lm_is_repeated(other, b) ? 0.0 : 1.0;
-        if (run->repetition > 0) {
-            st_tally_add(&s->tally, metric, b, stands, alone);
-        }
-    }
-}
-
 /* Group rank 0: which accusations stand. */
 static void lm_conclude(struct st_run *run, struct lm_state *s,
                         const struct st_blames blames[ST_RETEST_METRICS])
 {
-    struct lm_counts counts = {0};
+    const size_t n = s->n_listed * LM_DIRECTIONS;
 
     s->tally.n_repetitions += run->repetition > 0 ? 1 : 0;
     for (size_t metric = 0; metric < ST_RETEST_METRICS; metric++) {
         lm_list_retests(s, s->n_listed, metric);
-        lm_conclude_metric(run, s, metric, blames, &counts);
+        for (size_t k = 0; k < blames[metric].n; k++) {
+            struct st_blame *b = &blames[metric].list[k];
+            double alone = 0.0;
+            b->stands = st_blame_stands(b, metric == 0 ? -1 : 1, n, s->retests, &alone);
+            if (run->repetition > 0) {
+                st_tally_add(&s->tally, metric, b, b->stands, alone);
+            }
+        }
     }
-    st_record(run->rec, M_SLOW_NODES, 0, counts.slow_nodes);
-    st_record(run->rec, M_SLOW_LINKS, 0, counts.slow_links);
-    st_record(run->rec, M_CONTENDED, 0, counts.contended);
+    const struct st_blame_counts counts = st_blames_count(&blames[0], &blames[1]);
+    st_record(run->rec, M_SLOW_NODES, 0, (double)counts.slow_nodes);
+    st_record(run->rec, M_SLOW_LINKS, 0, (double)counts.slow_links);
+    st_record(run->rec, M_CONTENDED, 0, (double)counts.contended);
 }
 
 /* What a rank did not measure is below all values: the maximum over the ranks is the measured one. */

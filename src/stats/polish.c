@@ -608,3 +608,36 @@ bool st_blame_stands(const struct st_blame *blame, int better, size_t n_retests,
     *factor = exp(better * worst);
     return blame->is_node ? 2 * n_slow > n : n_slow > 0;
 }
+
+static const struct st_blame *same_object(const struct st_blames *blames,
+                                          const struct st_blame *blame)
+{
+    for (size_t k = 0; k < blames->n; k++) {
+        const struct st_blame *b = &blames->list[k];
+        if (b->is_node == blame->is_node && b->a == blame->a && b->b == blame->b) {
+            return b;
+        }
+    }
+    return NULL;
+}
+
+struct st_blame_counts st_blames_count(const struct st_blames *first,
+                                       const struct st_blames *second)
+{
+    struct st_blame_counts counts = {0};
+
+    for (size_t k = 0; k < first->n + second->n; k++) {
+        const bool is_first = k < first->n;
+        const struct st_blame *b =
+            is_first ? &first->list[k] : &second->list[k - first->n];
+        const struct st_blame *twin = same_object(is_first ? second : first, b);
+        if (!is_first && twin != NULL) {
+            continue; /* counted */
+        }
+        const bool stands = b->stands || (twin != NULL && twin->stands);
+        *(!stands      ? &counts.contended
+          : b->is_node ? &counts.slow_nodes
+                       : &counts.slow_links) += 1;
+    }
+    return counts;
+}

@@ -55,6 +55,7 @@ struct st_blame {
     size_t
         n_slow; /**< slow directed links among the node's, or of the link's directions */
     size_t n_links; /**< of so many measured ones */
+    bool stands;    /**< after its retest; false until somebody sets it */
 };
 
 struct st_blames {
@@ -99,5 +100,15 @@ struct st_retest {
  */
 bool st_blame_stands(const struct st_blame *blame, int better, size_t n_retests,
                      const struct st_retest *retests, double *factor);
+
+/** Accused nodes and links, each counted once: slow if it stands in either metric. */
+struct st_blame_counts {
+    size_t slow_nodes, slow_links;
+    size_t contended; /**< slow in company only */
+};
+
+/** @param first, second accusations of the same links by two metrics */
+struct st_blame_counts st_blames_count(const struct st_blames *first,
+                                       const struct st_blames *second);
 
 #endif

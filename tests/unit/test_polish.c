@@ -384,9 +384,35 @@ static void failing_allocations_leak_nothing(void **unused)
     st_free(small);
 }
 
+/* One object is one count, whichever metric accuses it and in whichever it stands. */
+static void two_metrics_count_an_object_once(void **unused)
+{
+    struct st_blame latency[] = {{.is_node = true, .a = 3, .stands = true},
+                                 {.a = 1, .b = 4}, /* contention by latency … */
+                                 {.a = 0, .b = 2}};
+    struct st_blame bandwidth[] = {{.is_node = true, .a = 3},
+                                   {.a = 1, .b = 4, .stands = true}, /* … not by this */
+                                   {.a = 5, .b = 6, .stands = true}};
+    const struct st_blames first = {.n = 3, .list = latency};
+    const struct st_blames second = {.n = 3, .list = bandwidth};
+    const struct st_blames none = {0};
+
+    (void)unused;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        const struct st_blame_counts counts =
+            st_blames_count(swapped ? &second : &first, swapped ? &first : &second);
+        assert_int_equal(counts.slow_nodes, 1);
+        assert_int_equal(counts.slow_links, 2);
+        assert_int_equal(counts.contended, 1);
+    }
+    assert_int_equal(st_blames_count(&first, &none).contended, 2);
+    assert_int_equal(st_blames_count(&none, &none).contended, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_metrics_count_an_object_once),
         cmocka_unit_test(the_vector_of_methods_8_5),
         cmocka_unit_test(clean_machines_accuse_nobody),
         cmocka_unit_test(a_retest_decides),
