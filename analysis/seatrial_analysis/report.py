@@ -530,8 +530,8 @@ class Report:
         self.machine()
         self.topic("memory", "Memory", ("stream", "stream_threads", "numa_matrix", "cache_bandwidth", "latency", "loaded_latency"),
                    "Bandwidth and latency of each node, from first-level cache to the far socket.")
-        self.topic("interconnect", "Interconnect", ("pairs", "link_map", "collectives", "bisection", "congestion", "rma", "noise",
-                                                    "thread_rate"),
+        self.topic("interconnect", "Interconnect", ("pairs", "pairs_sizes", "rma", "thread_rate", "link_map", "collectives",
+                                                    "bisection", "congestion", "noise"),
                    "Messages between ranks and nodes. Ranks of one node are no network: the labels say which is which.")
         self.solvers()
         self.topic("other", "Other steps", ("noop",), "The harness itself.")
