@@ -320,9 +320,9 @@ double st_multigrid_halo_s(const struct st_multigrid *multigrid)
 
 double st_multigrid_bytes(double n_rows, double n_entries)
 {
-    /* Half of the entries are faces: labels, coefficient, map; then pairs while levels are made.
-     * All coarse levels together have as many cells, and about as many faces. */
-    const double per_face = 2.0 * (4.0 + 4.0 + 8.0 + 4.0) + 8.0 + 8.0 + 12.0;
+    /* Half of the entries are faces: labels, coefficient and map, weights twice, and a pair each
+     * while the first level is made, about as much as all levels keep. */
+    const double per_face = (4.0 + 4.0 + 8.0 + 4.0) + (8.0 + 8.0) + 12.0 + 2.0;
     const double per_row = (4.0 + 8.0 + 16.0 + 4.0) + (4.0 + 7.0 * 8.0 + 4.0);
 
     return 0.5 * n_entries * per_face + n_rows * per_row;

@@ -345,7 +345,7 @@ static void memory_is_as_predicted(void **unused)
                       modes[i], predicted, used);
         st_assert_all(&world, MPI_Allreduce(MPI_IN_PLACE, &used, 1, MPI_DOUBLE, MPI_MAX,
                                             world.handle) == MPI_SUCCESS);
-        st_assert_all(&world, !can_reset || fabs(used / predicted - 1.0) <= 0.1);
+        st_assert_all(&world, !can_reset || st_is_as_predicted(used, predicted));
         close_bed(&b);
     }
 }

@@ -291,6 +291,6 @@ void memory_is_as_predicted(void **unused)
     double most = used;
     st_assert_all(&world, MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX,
                                         world.handle) == MPI_SUCCESS);
-    st_assert_all(&world, !can_reset || fabs(most / predicted - 1.0) <= 0.1);
+    st_assert_all(&world, !can_reset || st_is_as_predicted(most, predicted));
     close_bed(&b);
 }
