@@ -31,7 +31,7 @@ static struct stm_comm world;
 enum {
     MOST_RANKS = 16,
     N_REPETITIONS = 3, /* after the warm-up */
-    N_ATTEMPTS = 6,
+    N_ATTEMPTS = 12,
     /* FACTS 4: make every link slow, then one slower; noise is small beside both. */
     ALL_NS = 100000,
     HELD_BACK_NS = 1500000
