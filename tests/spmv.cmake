@@ -5,7 +5,7 @@ st_add_unit_test(matrix_market SOURCES unit/test_matrix_market.c LINK st_benchma
 st_add_mpi_test(halo SOURCES mpi/test_halo.c LINK st_mpi st_kernels RANKS 1 2 3 4 7)
 st_add_unit_test(spmv_plan SOURCES unit/test_spmv_plan.c
                  LINK st_benchmarks st_measure st_machine st_mpi st_base m)
-st_add_mpi_test(spmv SOURCES mpi/test_spmv.c mpi/test_spmv_bench.c mpi/test_krylov_methods.c mpi/spmv_fixture.c
+st_add_mpi_test(spmv SOURCES mpi/test_spmv.c mpi/test_spmv_bench.c mpi/peak.c mpi/test_krylov_methods.c mpi/spmv_fixture.c
                              spmv/write_products.c
                 LINK st_benchmarks st_measure st_machine st_mpi st_base OpenMP::OpenMP_C m
                 RANKS 1 2 3 4 7)

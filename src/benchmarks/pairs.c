@@ -14,7 +14,6 @@
  * the data stay in the cache. `rotate` gives each message of a window its own place. Each
  * place ends with a guard that no message may touch.
  */
-#include "mpi/pairs.h"
 #include "mpi/agree.h"
 #include "mpi/comm.h"
 #include "mpi/pingpong.h"
@@ -67,7 +66,6 @@ enum {
 };
 
 enum {
-    PAIRS_LINE_BYTES = 64,
     PAIRS_KEEP =
         16384, /* round trips kept per repetition; 299 give a p99 (METHODS 8.1) */
     PAIRS_MAX_WINDOW = 65536
@@ -82,14 +80,10 @@ struct pairs_params {
 };
 
 struct pairs_state {
-    size_t n_pairs;
-    struct stm_pair *pairs;
-    size_t mine; /* this rank's pair; SIZE_MAX: idle */
+    struct st_pair_list list;
     struct stm_link link;
-    size_t batch;   /* round trips or windows of an inner repetition */
-    size_t n_warm;  /* untimed round trips at the start of a turn */
-    int turn_from;  /* who gives the word; -1: nobody */
-    int turn_to[2]; /* who gets it */
+    size_t batch;  /* round trips or windows of an inner repetition */
+    size_t n_warm; /* untimed round trips at the start of a turn */
     bool quiet;
     size_t n_keep;
     double *rtt_s; /* [n_keep] on the first rank, latency only */
@@ -99,7 +93,6 @@ struct pairs_state {
 static const char *const pairs_patterns[] = {"latency", "bandwidth", "bidirectional",
                                              "message_rate", NULL};
 static const char *const pairs_buffers[] = {"same", "rotate", NULL};
-static const char *const pairs_pairings[] = {"halves", "nodes", "adjacent", NULL};
 static const char *const pairs_concurrents[] = {"auto", "yes", "no", NULL};
 
 static const struct st_param params[] = {
@@ -111,9 +104,7 @@ static const struct st_param params[] = {
     ST_PARAM_CHOICE(
         pairs_params, buffers, pairs_buffers, "same",
         "same: one place for all messages, cached; rotate: one for each of a window"),
-    ST_PARAM_CHOICE(
-        pairs_params, pairing, pairs_pairings, "halves",
-        "halves: i with i+P/2; nodes: never on one node; adjacent: 2i with 2i+1"),
+    ST_PARAM_PAIRING(pairs_params),
     ST_PARAM_CHOICE(
         pairs_params, concurrent, pairs_concurrents, "auto",
         "all pairs at once; auto: only for message_rate, else one after another"),
@@ -169,14 +160,6 @@ static bool pairs_take_turns(const struct pairs_params *p)
            (p->concurrent == PAIRS_AUTO && p->pattern != PAIRS_RATE);
 }
 
-/* From one message's place to the next: whole cache lines, with the guard. */
-static size_t pairs_place_bytes(const struct pairs_params *p)
-{
-    const size_t bytes = (size_t)p->message + ST_PAIR_GUARD_BYTES;
-
-    return (bytes + PAIRS_LINE_BYTES - 1) / PAIRS_LINE_BYTES * PAIRS_LINE_BYTES;
-}
-
 static size_t pairs_n_places(const struct pairs_params *p)
 {
     return p->buffers == PAIRS_ROTATE ? (size_t)p->window : 1;
@@ -212,79 +195,26 @@ static enum st_status pairs_plan(const void *parameters, const struct st_shape *
                                  struct st_need *need, struct st_error *err)
 {
     const struct pairs_params *p = parameters;
-    const size_t n_pairs = stm_pair_count((enum stm_pairing)p->pairing, shape->n_ranks,
-                                          shape->max_ranks_per_node);
-    const size_t n_idle = shape->n_ranks - 2 * n_pairs;
+    size_t n_pairs = 0;
     const size_t n_buffers =
         p->pattern == PAIRS_LATENCY || p->pattern == PAIRS_BIDIRECTIONAL ? 2 : 1;
 
     if (pairs_check(p, err) != ST_OK) {
         return err->code;
     }
-    if (p->pairing == STM_PAIR_NODES && shape->n_nodes < 2) {
-        return st_fail(
-            err, ST_ERR_UNSUPPORTED,
-            "pairs: pairing: nodes needs two nodes, this step has one; on one node "
-            "take pairing: halves");
+    if (st_pair_plan("pairs", p->pairing, shape, &n_pairs, need, err) != ST_OK) {
+        return err->code;
     }
     /* At most 2^16 places of 2^30 bytes: no product below overflows 64 bits. */
-    need->bytes_per_rank = n_buffers * pairs_n_places(p) * pairs_place_bytes(p) +
-                           2 * p->window * sizeof(MPI_Request) +
-                           PAIRS_KEEP * sizeof(double) +
-                           shape->n_ranks * sizeof(struct stm_pair);
+    need->bytes_per_rank =
+        n_buffers * pairs_n_places(p) * st_pair_place_bytes(p->message) +
+        2 * p->window * sizeof(MPI_Request) + PAIRS_KEEP * sizeof(double) +
+        shape->n_ranks * sizeof(struct stm_pair);
     /* 10 us and 1 GB/s: slower than any network that is accepted; three times a batch. */
     const double n_messages =
         (double)pairs_batch(p) * (p->pattern == PAIRS_LATENCY ? 2.0 : (double)p->window);
     need->seconds_per_repetition = 3.0 * n_messages * (1e-5 + (double)p->message / 1e9) *
                                    (pairs_take_turns(p) ? (double)n_pairs : 1.0);
-    if (n_idle == 1) {
-        (void)snprintf(need->notes, sizeof need->notes,
-                       "idle: 1 of %zu ranks has no partner%s", shape->n_ranks,
-                       p->pairing == STM_PAIR_NODES ? "" : " (the last one)");
-    } else if (n_idle > 1) {
-        (void)snprintf(need->notes, sizeof need->notes,
-                       "idle: %zu of %zu ranks have no partner on another node", n_idle,
-                       shape->n_ranks);
-    }
-    return ST_OK;
-}
-
-/* The group's pairs, this rank's place among them, and the turns. */
-static enum st_status pairs_arrange(struct st_run *run, struct pairs_state *s)
-{
-    const struct pairs_params *p = run->params;
-    const int rank = run->comm.rank;
-
-    enum st_status rc =
-        stm_pair_up((enum stm_pairing)p->pairing, (size_t)run->comm.n_ranks,
-                    run->place->node_of, &s->pairs, &s->n_pairs, &run->err);
-    if (rc != ST_OK) {
-        return rc;
-    }
-    struct st_place *places = st_calloc(&run->err, s->n_pairs, sizeof *places);
-    if (places == NULL) {
-        return run->err.code;
-    }
-    for (size_t k = 0; k < s->n_pairs; k++) {
-        const struct stm_pair *pair = &s->pairs[k];
-        places[k] = (struct st_place){.owner = (size_t)pair->first,
-                                      .a = (size_t)pair->first,
-                                      .b = (size_t)pair->second};
-        if (pair->first == rank || pair->second == rank) {
-            s->mine = k;
-        }
-    }
-    rc = st_set_places(run, ST_PAIR, s->n_pairs, places);
-    st_free(places);
-    if (rc != ST_OK || s->mine == SIZE_MAX) {
-        return rc;
-    }
-    if (pairs_take_turns(p)) {
-        const size_t next = s->mine + 1;
-        s->turn_from = s->mine > 0 ? s->pairs[s->mine - 1].first : -1;
-        s->turn_to[0] = next < s->n_pairs ? s->pairs[next].first : -1;
-        s->turn_to[1] = next < s->n_pairs ? s->pairs[next].second : -1;
-    }
     return ST_OK;
 }
 
@@ -293,7 +223,7 @@ static char *pairs_buffer(const struct pairs_params *p, struct st_error *err)
 {
     size_t bytes = 0;
 
-    if (!st_mul_size(pairs_n_places(p), pairs_place_bytes(p), &bytes)) {
+    if (!st_mul_size(pairs_n_places(p), st_pair_place_bytes(p->message), &bytes)) {
         (void)st_fail(err, ST_ERR_MEMORY,
                       "pairs: window x message does not fit in memory");
         return NULL;
@@ -308,18 +238,17 @@ static char *pairs_buffer(const struct pairs_params *p, struct st_error *err)
 static enum st_status pairs_link(struct st_run *run, struct pairs_state *s)
 {
     const struct pairs_params *p = run->params;
-    const struct stm_pair *pair = &s->pairs[s->mine];
-    const bool is_first = pair->first == run->comm.rank;
+    const bool is_first = s->list.is_first;
     const bool both_ways =
         p->pattern == PAIRS_LATENCY || p->pattern == PAIRS_BIDIRECTIONAL;
 
     s->link = (struct stm_link){
         .comm = run->comm.handle,
-        .peer = is_first ? pair->second : pair->first,
+        .peer = s->list.peer,
         .is_first = is_first,
         .message_bytes = (int)p->message, /* the parameter ends at 2^30 */
         .window = (int)p->window,
-        .stride_bytes = p->buffers == PAIRS_ROTATE ? pairs_place_bytes(p) : 0,
+        .stride_bytes = p->buffers == PAIRS_ROTATE ? st_pair_place_bytes(p->message) : 0,
     };
     s->link.requests = st_calloc(&run->err, 2 * (size_t)p->window, sizeof(MPI_Request));
     if (s->link.requests == NULL) {
@@ -351,29 +280,24 @@ static enum st_status pairs_prepare(struct st_run *run, void *state)
     const struct pairs_params *p = run->params;
     struct pairs_state *s = state;
 
-    s->mine = SIZE_MAX;
-    s->turn_from = -1;
-    s->turn_to[0] = -1;
-    s->turn_to[1] = -1;
     s->quiet = run->place->oversubscribed;
     s->batch = pairs_batch(p);
     /* OSU warms up by a tenth; here it also wakes a peer that waited for its turn. */
     s->n_warm = s->batch / 10 + 1;
-    enum st_status rc = pairs_arrange(run, s);
-    if (rc == ST_OK && s->mine != SIZE_MAX) {
+    enum st_status rc = st_pair_arrange(run, p->pairing, &s->list);
+    if (rc == ST_OK && s->list.peer >= 0) {
         rc = pairs_link(run, s);
     }
     rc = stm_agree(&run->comm, rc, &run->err);
     if (rc != ST_OK) {
         return rc;
     }
-    rc = st_pair_kinds(run, s->mine != SIZE_MAX ? s->link.peer : -1, s->link.is_first,
-                       p->pattern == PAIRS_RATE);
+    rc = st_pair_kinds(run, &s->list, p->pattern == PAIRS_RATE);
     if (rc != ST_OK) {
         return rc;
     }
     if (p->pattern == PAIRS_RATE) {
-        const bool sends = s->mine != SIZE_MAX && s->link.is_first;
+        const bool sends = s->list.is_first;
         const double n = sends ? (double)s->batch * (double)p->window : 0.0;
         st_set_work(run, M_RATE, n);
         if (p->message > 0) {
@@ -388,8 +312,10 @@ static void pairs_record_single(struct st_run *run, struct pairs_state *s, size_
     const size_t n_kept = n < PAIRS_KEEP ? n : PAIRS_KEEP;
 
     st_sort(n_kept, s->rtt_s);
-    st_record(run->rec, M_SINGLE_MEDIAN, s->mine, st_median_sorted(n_kept, s->rtt_s) / 2);
-    st_record(run->rec, M_SINGLE_P99, s->mine, st_quantile(n_kept, s->rtt_s, 0.99) / 2);
+    st_record(run->rec, M_SINGLE_MEDIAN, s->list.mine,
+              st_median_sorted(n_kept, s->rtt_s) / 2);
+    st_record(run->rec, M_SINGLE_P99, s->list.mine,
+              st_quantile(n_kept, s->rtt_s, 0.99) / 2);
 }
 
 /* The measured part of this rank's turn: @p n round trips or windows, and their record. */
@@ -422,21 +348,21 @@ static enum st_status pairs_measure(struct st_run *run, struct pairs_state *s, s
     }
     switch (run->section) {
     case PAIRS_S_LATENCY:
-        st_record(run->rec, M_LATENCY, s->mine, seconds / (2.0 * (double)n));
+        st_record(run->rec, M_LATENCY, s->list.mine, seconds / (2.0 * (double)n));
         break;
     case PAIRS_S_SINGLE:
         pairs_record_single(run, s, n);
         break;
     case PAIRS_S_BANDWIDTH:
-        st_record(run->rec, M_BANDWIDTH, s->mine, bytes / seconds);
+        st_record(run->rec, M_BANDWIDTH, s->list.mine, bytes / seconds);
         break;
     case PAIRS_S_BIDIRECTIONAL:
-        st_record(run->rec, M_BIDIRECTIONAL, s->mine, 2.0 * bytes / seconds);
+        st_record(run->rec, M_BIDIRECTIONAL, s->list.mine, 2.0 * bytes / seconds);
         break;
     default:
-        st_record(run->rec, M_PAIR_RATE, s->mine, messages / seconds);
+        st_record(run->rec, M_PAIR_RATE, s->list.mine, messages / seconds);
         if (p->message > 0) {
-            st_record(run->rec, M_PAIR_BANDWIDTH, s->mine, bytes / seconds);
+            st_record(run->rec, M_PAIR_BANDWIDTH, s->list.mine, bytes / seconds);
         }
         break;
     }
@@ -449,12 +375,13 @@ static enum st_status pairs_run(struct st_run *run, void *state)
     struct pairs_state *s = state;
     const size_t n = run->n_inner * s->batch;
 
-    if (s->mine == SIZE_MAX) {
+    if (s->list.peer < 0) {
         return ST_OK; /* no partner: takes part in nothing */
     }
     if (pairs_take_turns(p)) {
         const struct stm_link *link = &s->link;
-        enum st_status rc = stm_turn_wait(link->comm, s->turn_from, s->quiet, &run->err);
+        enum st_status rc =
+            stm_turn_wait(link->comm, s->list.turn_from, s->quiet, &run->err);
         if (rc == ST_OK) {
             rc = run->section == PAIRS_S_LATENCY || run->section == PAIRS_S_SINGLE
                      ? stm_pingpong(link, s->n_warm, &run->err)
@@ -464,7 +391,7 @@ static enum st_status pairs_run(struct st_run *run, void *state)
             rc = pairs_measure(run, s, n);
         }
         return rc == ST_OK && link->is_first
-                   ? stm_turn_pass(link->comm, s->turn_to, &run->err)
+                   ? stm_turn_pass(link->comm, s->list.turn_to, &run->err)
                    : rc;
     }
     return pairs_measure(run, s, n);
@@ -502,7 +429,7 @@ static enum st_status pairs_verify(struct st_run *run, void *state,
     const uint64_t n_messages = p->window < affordable ? p->window : affordable;
     const size_t n_rounds = n_places > 1 || n_messages == 0 ? 1 : (size_t)n_messages;
 
-    if (s->mine == SIZE_MAX) {
+    if (s->list.peer < 0) {
         return ST_OK;
     }
     link.window = (int)n_places;
@@ -535,7 +462,7 @@ static void pairs_release(void *state)
 {
     struct pairs_state *s = state;
 
-    st_free(s->pairs);
+    st_free(s->list.pairs);
     st_free(s->link.send);
     st_free(s->link.recv);
     st_free(s->link.requests);

@@ -9,7 +9,6 @@
  * so that first use of a path or of a registered buffer is not in it.
  */
 #include "mpi/agree.h"
-#include "mpi/pairs.h"
 #include "mpi/pingpong.h"
 #include "src/base/bench.h"
 #include "src/base/mem.h"
@@ -51,18 +50,14 @@ struct sizes_params {
 struct sizes_state {
     size_t n_sizes;
     double bytes[MOST_SIZES];
-    size_t n_pairs;
-    struct stm_pair *pairs;
-    size_t mine; /* this rank's pair; SIZE_MAX: idle */
+    struct st_pair_list list;
     struct stm_link link;
     size_t place_bytes; /* from one message's place to the next */
-    int turn_from, turn_to[2];
     bool quiet;
     bool spoiled;
 };
 
 static const char *const buffers_names[] = {"same", "rotate", NULL};
-static const char *const pairing_names[] = {"halves", "nodes", "adjacent", NULL};
 
 static const struct st_param params[] = {
     ST_PARAM_BYTES(sizes_params, largest, "4MiB", 64, 0x1p30,
@@ -72,9 +67,7 @@ static const struct st_param params[] = {
     ST_PARAM_CHOICE(
         sizes_params, buffers, buffers_names, "same",
         "same: one place for all messages, cached; rotate: one for each of a window"),
-    ST_PARAM_CHOICE(
-        sizes_params, pairing, pairing_names, "halves",
-        "halves: i with i+P/2; nodes: never on one node; adjacent: 2i with 2i+1"),
+    ST_PARAM_PAIRING(sizes_params),
 };
 
 static const struct st_metric metrics[] = {
@@ -112,11 +105,6 @@ static size_t sizes_list(uint64_t largest, double bytes[MOST_SIZES])
     return n;
 }
 
-static size_t sizes_place(const struct sizes_params *p)
-{
-    return ((size_t)p->largest + ST_PAIR_GUARD_BYTES + 63) / 64 * 64;
-}
-
 static size_t sizes_n_places(const struct sizes_params *p)
 {
     return p->buffers == 1 ? (size_t)p->window : 1;
@@ -127,17 +115,13 @@ static enum st_status pairs_sizes_plan(const void *parameters,
                                        struct st_error *err)
 {
     const struct sizes_params *p = parameters;
-    const size_t n_pairs = stm_pair_count((enum stm_pairing)p->pairing, shape->n_ranks,
-                                          shape->max_ranks_per_node);
+    size_t n_pairs = 0;
     double bytes[MOST_SIZES];
     const size_t n_sizes = sizes_list(p->largest, bytes);
     double seconds = 0.0;
 
-    if (p->pairing == STM_PAIR_NODES && shape->n_nodes < 2) {
-        return st_fail(
-            err, ST_ERR_UNSUPPORTED,
-            "pairs_sizes: pairing: nodes needs two nodes, this step has one; on "
-            "one node take pairing: halves");
+    if (st_pair_plan("pairs_sizes", p->pairing, shape, &n_pairs, need, err) != ST_OK) {
+        return err->code;
     }
     /* 10 us and 1 GB/s: slower than any network that is accepted; warm-up a tenth. */
     for (size_t i = 0; i < n_sizes; i++) {
@@ -148,78 +132,45 @@ static enum st_status pairs_sizes_plan(const void *parameters,
         seconds += 1.2 * n * (1e-5 + bytes[i] / 1e9);
     }
     need->bytes_per_rank =
-        2 * sizes_n_places(p) * sizes_place(p) + 2 * p->window * sizeof(MPI_Request) +
+        2 * sizes_n_places(p) * st_pair_place_bytes(p->largest) +
+        2 * p->window * sizeof(MPI_Request) +
         n_pairs * (sizeof(struct stm_pair) + (n_sizes + 1) * sizeof(struct st_place));
     need->seconds_per_repetition = seconds * (double)n_pairs;
-    if (shape->n_ranks > 2 * n_pairs) {
-        (void)snprintf(need->notes, sizeof need->notes,
-                       "idle: %zu of %zu ranks have no partner",
-                       shape->n_ranks - 2 * n_pairs, shape->n_ranks);
-    }
     return ST_OK;
 }
 
-/* A place for every pair, and for every size one of its first rank. */
+/* For every size a place of each pair's first rank. */
 static enum st_status sizes_set_places(struct st_run *run, const struct sizes_state *s)
 {
-    struct st_place *places =
-        st_calloc(&run->err, s->n_pairs * s->n_sizes, sizeof *places);
+    const size_t n = s->list.n * s->n_sizes;
+    struct st_place *places = st_calloc(&run->err, n, sizeof *places);
 
     if (places == NULL) {
         return ST_ERR_MEMORY;
     }
-    for (size_t k = 0; k < s->n_pairs; k++) {
-        places[k] = (struct st_place){.owner = (size_t)s->pairs[k].first,
-                                      .a = (size_t)s->pairs[k].first,
-                                      .b = (size_t)s->pairs[k].second};
+    for (size_t k = 0; k < n; k++) {
+        places[k] =
+            (struct st_place){.owner = (size_t)s->list.pairs[k / s->n_sizes].first,
+                              .value = s->bytes[k % s->n_sizes]};
     }
-    enum st_status rc = st_set_places(run, ST_PAIR, s->n_pairs, places);
-    for (size_t k = 0; k < s->n_pairs * s->n_sizes; k++) {
-        places[k] = (struct st_place){.owner = (size_t)s->pairs[k / s->n_sizes].first,
-                                      .value = s->bytes[k % s->n_sizes]};
-    }
-    if (rc == ST_OK) {
-        rc = st_set_places(run, ST_POINT, s->n_pairs * s->n_sizes, places);
-    }
+    const enum st_status rc = st_set_places(run, ST_POINT, n, places);
     st_free(places);
     return rc;
-}
-
-static void sizes_take_turns(const struct stm_comm *comm, struct sizes_state *s)
-{
-    s->mine = SIZE_MAX;
-    s->turn_from = s->turn_to[0] = s->turn_to[1] = -1;
-    for (size_t k = 0; k < s->n_pairs; k++) {
-        if (s->pairs[k].first == comm->rank || s->pairs[k].second == comm->rank) {
-            s->mine = k;
-        }
-    }
-    if (s->mine == SIZE_MAX) {
-        return;
-    }
-    if (s->mine > 0) {
-        s->turn_from = s->pairs[s->mine - 1].first;
-    }
-    if (s->mine + 1 < s->n_pairs) {
-        s->turn_to[0] = s->pairs[s->mine + 1].first;
-        s->turn_to[1] = s->pairs[s->mine + 1].second;
-    }
 }
 
 /* Both ways: either rank sends and receives. */
 static enum st_status sizes_link(struct st_run *run, struct sizes_state *s)
 {
     const struct sizes_params *p = run->params;
-    const struct stm_pair *pair = &s->pairs[s->mine];
     const size_t bytes = sizes_n_places(p) * s->place_bytes;
 
     s->link = (struct stm_link){
         .comm = run->comm.handle,
-        .is_first = pair->first == run->comm.rank,
+        .peer = s->list.peer,
+        .is_first = s->list.is_first,
         .window = (int)p->window,
         .stride_bytes = p->buffers == 1 ? s->place_bytes : 0,
     };
-    s->link.peer = s->link.is_first ? pair->second : pair->first;
     s->link.requests = st_calloc(&run->err, 2 * (size_t)p->window, sizeof(MPI_Request));
     s->link.send = st_calloc(&run->err, bytes, 1);
     s->link.recv = st_calloc(&run->err, bytes, 1);
@@ -237,22 +188,17 @@ static enum st_status pairs_sizes_prepare(struct st_run *run, void *state)
     struct sizes_state *s = state;
 
     s->n_sizes = sizes_list(p->largest, s->bytes);
-    s->place_bytes = sizes_place(p);
+    s->place_bytes = st_pair_place_bytes(p->largest);
     s->quiet = run->place->oversubscribed;
-    enum st_status rc =
-        stm_pair_up((enum stm_pairing)p->pairing, (size_t)run->comm.n_ranks,
-                    run->place->node_of, &s->pairs, &s->n_pairs, &run->err);
+    enum st_status rc = st_pair_arrange(run, p->pairing, &s->list);
     if (rc == ST_OK) {
-        sizes_take_turns(&run->comm, s);
         rc = sizes_set_places(run, s);
     }
-    if (rc == ST_OK && s->mine != SIZE_MAX) {
+    if (rc == ST_OK && s->list.peer >= 0) {
         rc = sizes_link(run, s);
     }
     rc = stm_agree(&run->comm, rc, &run->err);
-    return rc == ST_OK ? st_pair_kinds(run, s->mine != SIZE_MAX ? s->link.peer : -1,
-                                       s->link.is_first, false)
-                       : rc;
+    return rc == ST_OK ? st_pair_kinds(run, &s->list, false) : rc;
 }
 
 /* One size: warm-up, then @p n_inner blocks. @return seconds of one round trip or window */
@@ -289,21 +235,21 @@ static void sizes_record_fits(struct st_run *run, const struct sizes_state *s,
     const struct st_hockney rendezvous =
         is_fitted && split.has_rendezvous ? split.rendezvous : none;
 
-    st_record(run->rec, M_BORDER, s->mine,
+    st_record(run->rec, M_BORDER, s->list.mine,
               is_fitted ? s->bytes[split.n_eager - 1] : (double)NAN);
-    st_record(run->rec, M_EAGER_ALPHA, s->mine, eager.alpha);
-    st_record(run->rec, M_EAGER_BETA, s->mine, eager.beta);
-    st_record(run->rec, M_EAGER_HALF, s->mine, eager.n_half);
-    st_record(run->rec, M_RENDEZVOUS_ALPHA, s->mine, rendezvous.alpha);
-    st_record(run->rec, M_RENDEZVOUS_BETA, s->mine, rendezvous.beta);
-    st_record(run->rec, M_RENDEZVOUS_HALF, s->mine, rendezvous.n_half);
+    st_record(run->rec, M_EAGER_ALPHA, s->list.mine, eager.alpha);
+    st_record(run->rec, M_EAGER_BETA, s->list.mine, eager.beta);
+    st_record(run->rec, M_EAGER_HALF, s->list.mine, eager.n_half);
+    st_record(run->rec, M_RENDEZVOUS_ALPHA, s->list.mine, rendezvous.alpha);
+    st_record(run->rec, M_RENDEZVOUS_BETA, s->list.mine, rendezvous.beta);
+    st_record(run->rec, M_RENDEZVOUS_HALF, s->list.mine, rendezvous.n_half);
 }
 
 /* This rank's turn: a pass over the sizes. */
 static enum st_status sizes_pass(struct st_run *run, const struct sizes_state *s)
 {
     const struct sizes_params *p = run->params;
-    const size_t first = s->mine * s->n_sizes;
+    const size_t first = s->list.mine * s->n_sizes;
     double time_s[MOST_SIZES] = {0.0};
     double best = 0.0;
 
@@ -325,7 +271,7 @@ static enum st_status sizes_pass(struct st_run *run, const struct sizes_state *s
     if (s->link.is_first && run->section == S_LATENCY) {
         sizes_record_fits(run, s, time_s);
     } else if (s->link.is_first) {
-        st_record(run->rec, M_BEST, s->mine, best);
+        st_record(run->rec, M_BEST, s->list.mine, best);
     }
     return ST_OK;
 }
@@ -334,15 +280,16 @@ static enum st_status pairs_sizes_run(struct st_run *run, void *state)
 {
     const struct sizes_state *s = state;
 
-    if (s->mine == SIZE_MAX) {
+    if (s->list.peer < 0) {
         return ST_OK; /* no partner: takes part in nothing */
     }
-    enum st_status rc = stm_turn_wait(s->link.comm, s->turn_from, s->quiet, &run->err);
+    enum st_status rc =
+        stm_turn_wait(s->link.comm, s->list.turn_from, s->quiet, &run->err);
     if (rc == ST_OK) {
         rc = sizes_pass(run, s);
     }
     return rc == ST_OK && s->link.is_first
-               ? stm_turn_pass(s->link.comm, s->turn_to, &run->err)
+               ? stm_turn_pass(s->link.comm, s->list.turn_to, &run->err)
                : rc;
 }
 
@@ -353,7 +300,7 @@ static enum st_status pairs_sizes_verify(struct st_run *run, void *state,
     struct sizes_state *s = state;
     struct stm_link link = s->link;
 
-    if (s->mine == SIZE_MAX) {
+    if (s->list.peer < 0) {
         return ST_OK;
     }
     link.window = 1;
@@ -378,7 +325,7 @@ static void pairs_sizes_release(void *state)
 {
     struct sizes_state *s = state;
 
-    st_free(s->pairs);
+    st_free(s->list.pairs);
     st_free(s->link.send);
     st_free(s->link.recv);
     st_free(s->link.requests);

@@ -6,9 +6,9 @@
 
 #include "mpi/agree.h"
 #include "mpi/halo.h"
+#include "mpi/shuffle.h"
 #include "src/base/mem.h"
 #include "src/graph/partition.h"
-#include "src/mesh/shuffle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,8 +116,8 @@ static enum st_status exchange_outside(struct moving *m, struct st_error *err)
     enum st_status rc = stm_agree(m->comm, list_outside(m, &places, &dest, err), err);
 
     if (rc == ST_OK) {
-        rc = st_shuffle_send(m->comm, sizeof *places, m->n_outside, places, dest,
-                             &m->n_received, &received, err);
+        rc = stm_shuffle_send(m->comm, sizeof *places, m->n_outside, places, dest,
+                              &m->n_received, &received, err);
         m->received = received;
     }
     st_free(places);
@@ -410,12 +410,12 @@ static enum st_status send_rows(struct moving *m, struct st_moved_rows *out,
     enum st_status rc = stm_agree(m->comm, pack(m, &p, err), err);
 
     if (rc == ST_OK) {
-        rc = st_shuffle_send(m->comm, sizeof *p.rows, m->n_rows, p.rows, p.row_dest,
-                             &n_rows, &rows, err);
+        rc = stm_shuffle_send(m->comm, sizeof *p.rows, m->n_rows, p.rows, p.row_dest,
+                              &n_rows, &rows, err);
     }
     if (rc == ST_OK) {
-        rc = st_shuffle_send(m->comm, sizeof *p.entries, m->n_entries, p.entries,
-                             p.entry_dest, &n_entries, &entries, err);
+        rc = stm_shuffle_send(m->comm, sizeof *p.entries, m->n_entries, p.entries,
+                              p.entry_dest, &n_entries, &entries, err);
     }
     st_free(p.rows);
     st_free(p.row_dest);

@@ -23,7 +23,7 @@ struct st_moved_rows {
  * @param source    knows at least this rank's rows
  * @param row_start [n_ranks + 1] first row of each rank now; equal on all
  * @param out       zero-initialised; st_moved_rows_clear() also after a failure
- * @return the same on all ranks; that of st_graph_partition() and st_shuffle_send()
+ * @return the same on all ranks; that of st_graph_partition() and stm_shuffle_send()
  */
 enum st_status st_rows_move(const struct stm_comm *comm,
                             const struct st_row_source *source, const uint64_t *row_start,

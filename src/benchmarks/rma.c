@@ -10,7 +10,6 @@
  */
 #include "mpi/agree.h"
 #include "mpi/comm.h"
-#include "mpi/pairs.h"
 #include "src/base/bench.h"
 #include "src/base/mem.h"
 #include "src/benchmarks/part_pair.h"
@@ -40,11 +39,7 @@ struct rma_params {
 };
 
 struct rma_state {
-    size_t n_pairs;
-    struct stm_pair *pairs;
-    size_t mine; /* this rank's pair; SIZE_MAX: idle */
-    bool is_origin;
-    int peer;
+    struct st_pair_list list;
     size_t place_bytes, batch;
     MPI_Win win;
     bool is_made, is_locked; /* alike on all ranks */
@@ -54,16 +49,13 @@ struct rma_state {
 };
 
 static const char *const operation_names[] = {"put", "get", NULL};
-static const char *const pairing_names[] = {"halves", "nodes", "adjacent", NULL};
 
 static const struct st_param params[] = {
     ST_PARAM_BYTES(rma_params, message, "8B", 1, 0x1p30, "bytes of one operation"),
     ST_PARAM_COUNT(rma_params, window, "64", 1, 65536,
                    "operations to distinct places before a flush"),
     ST_PARAM_SET(rma_params, operations, operation_names, "all", "which operations"),
-    ST_PARAM_CHOICE(
-        rma_params, pairing, pairing_names, "halves",
-        "halves: i with i+P/2; nodes: never on one node; adjacent: 2i with 2i+1"),
+    ST_PARAM_PAIRING(rma_params),
 };
 
 /* clang-format off */
@@ -87,70 +79,34 @@ static bool rma_applies(const void *parameters, size_t row)
     return (p->operations >> metrics[row].section & 1U) != 0;
 }
 
-static size_t rma_place(const struct rma_params *p)
-{
-    return ((size_t)p->message + ST_PAIR_GUARD_BYTES + 63) / 64 * 64;
-}
-
 static enum st_status rma_plan(const void *parameters, const struct st_shape *shape,
                                struct st_need *need, struct st_error *err)
 {
     const struct rma_params *p = parameters;
-    const size_t n_pairs = stm_pair_count((enum stm_pairing)p->pairing, shape->n_ranks,
-                                          shape->max_ranks_per_node);
+    size_t n_pairs = 0;
     const double n =
         (double)st_pair_batch(p->message, p->window, ST_PAIR_WINDOWS) * (double)p->window;
 
     if (p->operations == 0) {
         return st_fail(err, ST_ERR_CONFIG, "rma: name put, get or both in 'operations'");
     }
-    if (p->pairing == STM_PAIR_NODES && shape->n_nodes < 2) {
-        return st_fail(err, ST_ERR_UNSUPPORTED,
-                       "rma: pairing: nodes needs two nodes, this step has one; on one "
-                       "node take pairing: halves");
+    if (st_pair_plan("rma", p->pairing, shape, &n_pairs, need, err) != ST_OK) {
+        return err->code;
     }
     /* At most 2^16 places of 2^30 bytes: no product overflows 64 bits. */
-    need->bytes_per_rank = 2 * p->window * rma_place(p) +
+    need->bytes_per_rank = 2 * p->window * st_pair_place_bytes(p->message) +
                            n_pairs * (sizeof(struct stm_pair) + sizeof(struct st_place));
     /* 10 us and 1 GB/s: slower than any network that is accepted. */
     need->seconds_per_repetition = N_SECTIONS * n * (1e-5 + (double)p->message / 1e9);
-    if (shape->n_ranks > 2 * n_pairs) {
-        (void)snprintf(need->notes, sizeof need->notes,
-                       "idle: %zu of %zu ranks have no partner",
-                       shape->n_ranks - 2 * n_pairs, shape->n_ranks);
-    }
     return ST_OK;
 }
 
 static enum st_status rma_arrange(struct st_run *run, struct rma_state *s)
 {
     const struct rma_params *p = run->params;
-    const int rank = run->comm.rank;
-    enum st_status rc =
-        stm_pair_up((enum stm_pairing)p->pairing, (size_t)run->comm.n_ranks,
-                    run->place->node_of, &s->pairs, &s->n_pairs, &run->err);
+    const enum st_status rc = st_pair_arrange(run, p->pairing, &s->list);
 
-    if (rc != ST_OK) {
-        return rc;
-    }
-    struct st_place *places = st_calloc(&run->err, s->n_pairs, sizeof *places);
-    if (places == NULL) {
-        return ST_ERR_MEMORY;
-    }
-    for (size_t k = 0; k < s->n_pairs; k++) {
-        const struct stm_pair *pair = &s->pairs[k];
-        places[k] = (struct st_place){.owner = (size_t)pair->first,
-                                      .a = (size_t)pair->first,
-                                      .b = (size_t)pair->second};
-        if (pair->first == rank || pair->second == rank) {
-            s->mine = k;
-            s->is_origin = pair->first == rank;
-            s->peer = s->is_origin ? pair->second : pair->first;
-        }
-    }
-    rc = st_set_places(run, ST_PAIR, s->n_pairs, places);
-    st_free(places);
-    if (rc == ST_OK && s->is_origin) {
+    if (rc == ST_OK && s->list.is_first) {
         const size_t bytes = (size_t)p->window * s->place_bytes;
         s->local = st_calloc(&run->err, bytes, 1);
         if (s->local == NULL) {
@@ -165,7 +121,7 @@ static enum st_status rma_arrange(struct st_run *run, struct rma_state *s)
 static enum st_status rma_open(struct st_run *run, struct rma_state *s)
 {
     const struct rma_params *p = run->params;
-    const bool is_target = s->mine != SIZE_MAX && !s->is_origin;
+    const bool is_target = s->list.peer >= 0 && !s->list.is_first;
     const size_t bytes = is_target ? (size_t)p->window * s->place_bytes : 0;
 
     STM_TRY(&run->err, MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL,
@@ -185,13 +141,11 @@ static enum st_status rma_prepare(struct st_run *run, void *state)
     const struct rma_params *p = run->params;
     struct rma_state *s = state;
 
-    s->mine = SIZE_MAX;
-    s->peer = -1;
-    s->place_bytes = rma_place(p);
+    s->place_bytes = st_pair_place_bytes(p->message);
     s->batch = st_pair_batch(p->message, p->window, ST_PAIR_WINDOWS);
     enum st_status rc = stm_agree(&run->comm, rma_arrange(run, s), &run->err);
     if (rc == ST_OK) {
-        rc = st_pair_kinds(run, s->peer, s->is_origin, true);
+        rc = st_pair_kinds(run, &s->list, true);
     }
     if (rc == ST_OK) {
         rc = rma_open(run, s);
@@ -201,7 +155,8 @@ static enum st_status rma_prepare(struct st_run *run, void *state)
     }
     for (size_t op = 0; op < N_SECTIONS; op++) {
         if ((p->operations >> op & 1U) != 0) {
-            const double n = s->is_origin ? (double)s->batch * (double)p->window : 0.0;
+            const double n =
+                s->list.is_first ? (double)s->batch * (double)p->window : 0.0;
             st_set_work(run, N_ROWS * op + ROW_RATE, n);
             st_set_work(run, N_ROWS * op + ROW_BANDWIDTH, n * (double)p->message);
         }
@@ -221,14 +176,14 @@ static enum st_status rma_windows(struct st_run *run, const struct rma_state *s,
             char *here = s->local + k * s->place_bytes;
             const MPI_Aint there = (MPI_Aint)(k * s->place_bytes);
             if (op == S_PUT) {
-                STM_TRY(&run->err, MPI_Put(here, bytes, MPI_BYTE, s->peer, there, bytes,
-                                           MPI_BYTE, s->win));
+                STM_TRY(&run->err, MPI_Put(here, bytes, MPI_BYTE, s->list.peer, there,
+                                           bytes, MPI_BYTE, s->win));
             } else {
-                STM_TRY(&run->err, MPI_Get(here, bytes, MPI_BYTE, s->peer, there, bytes,
-                                           MPI_BYTE, s->win));
+                STM_TRY(&run->err, MPI_Get(here, bytes, MPI_BYTE, s->list.peer, there,
+                                           bytes, MPI_BYTE, s->win));
             }
         }
-        STM_TRY(&run->err, MPI_Win_flush(s->peer, s->win));
+        STM_TRY(&run->err, MPI_Win_flush(s->list.peer, s->win));
     }
     return ST_OK;
 }
@@ -240,15 +195,16 @@ static enum st_status rma_run(struct st_run *run, void *state)
     const size_t n = run->n_inner * s->batch;
     const size_t row = (size_t)N_ROWS * run->section;
 
-    if (!s->is_origin) {
+    if (!s->list.is_first) {
         return ST_OK; /* a target, or without partner */
     }
     const double start = st_now();
     const enum st_status rc = rma_windows(run, s, run->section, n);
     const double rate = (double)n * (double)p->window / (st_now() - start);
     if (rc == ST_OK) {
-        st_record(run->rec, row + ROW_PAIR_RATE, s->mine, rate);
-        st_record(run->rec, row + ROW_PAIR_BANDWIDTH, s->mine, rate * (double)p->message);
+        st_record(run->rec, row + ROW_PAIR_RATE, s->list.mine, rate);
+        st_record(run->rec, row + ROW_PAIR_BANDWIDTH, s->list.mine,
+                  rate * (double)p->message);
     }
     return rc;
 }
@@ -276,9 +232,9 @@ static enum st_status verify_operation(struct st_run *run, struct rma_state *s,
                                        uint32_t op, struct st_check *check)
 {
     const struct rma_params *p = run->params;
-    const bool has_partner = s->mine != SIZE_MAX;
-    char *const places = s->is_origin ? s->local : s->target;
-    const bool gives = s->is_origin == (op == S_PUT);
+    const bool has_partner = s->list.peer >= 0;
+    char *const places = s->list.is_first ? s->local : s->target;
+    const bool gives = s->list.is_first == (op == S_PUT);
     enum st_status rc = ST_OK;
 
     if (has_partner) {
@@ -286,7 +242,7 @@ static enum st_status verify_operation(struct st_run *run, struct rma_state *s,
     }
     STM_TRY(&run->err, MPI_Win_sync(s->win));
     STM_TRY(&run->err, MPI_Barrier(run->comm.handle));
-    if (s->is_origin) {
+    if (s->list.is_first) {
         rc = rma_windows(run, s, op, 1);
     }
     STM_TRY(&run->err, MPI_Win_unlock_all(s->win));
@@ -296,7 +252,7 @@ static enum st_status verify_operation(struct st_run *run, struct rma_state *s,
         if (s->spoiled) {
             places[0] = (char)(places[0] ^ 1);
         }
-        check_places(p, s, places, s->peer, check);
+        check_places(p, s, places, s->list.peer, check);
     }
     STM_TRY(&run->err, MPI_Barrier(run->comm.handle));
     STM_TRY(&run->err, MPI_Win_lock_all(MPI_MODE_NOCHECK, s->win));
@@ -328,7 +284,7 @@ static void rma_release(void *state)
     if (s->is_made) {
         (void)MPI_Win_free(&s->win); /* collective, as release() after a step is */
     }
-    st_free(s->pairs);
+    st_free(s->list.pairs);
     st_free(s->local);
 }
 

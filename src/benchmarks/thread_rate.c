@@ -8,7 +8,6 @@
  * Thread t of a rank talks with thread t of its partner.
  */
 #include "mpi/agree.h"
-#include "mpi/pairs.h"
 #include "mpi/pingpong.h"
 #include "src/base/bench.h"
 #include "src/base/mem.h"
@@ -48,9 +47,7 @@ struct rate_thread {
 };
 
 struct rate_state {
-    size_t n_pairs;
-    struct stm_pair *pairs;
-    size_t mine; /* this rank's pair; SIZE_MAX: idle */
+    struct st_pair_list list;
     size_t n_threads, batch;
     struct rate_thread *threads; /* [n_threads] */
     struct stm_comm shared;
@@ -59,15 +56,11 @@ struct rate_state {
     bool spoiled;
 };
 
-static const char *const pairing_names[] = {"halves", "nodes", "adjacent", NULL};
-
 static const struct st_param params[] = {
     ST_PARAM_BYTES(rate_params, message, "8B", 0, 0x1p30, "bytes of one message"),
     ST_PARAM_COUNT(rate_params, window, "64", 1, 65536,
                    "messages of each thread in flight before a reply"),
-    ST_PARAM_CHOICE(
-        rate_params, pairing, pairing_names, "halves",
-        "halves: i with i+P/2; nodes: never on one node; adjacent: 2i with 2i+1"),
+    ST_PARAM_PAIRING(rate_params),
 };
 
 static const struct st_metric metrics[] = {
@@ -83,11 +76,6 @@ static const struct st_metric metrics[] = {
                        "that rate of a pair over its rate with one thread"},
 };
 
-static size_t rate_place(const struct rate_params *p)
-{
-    return ((size_t)p->message + ST_PAIR_GUARD_BYTES + 63) / 64 * 64;
-}
-
 static enum st_status thread_rate_plan(const void *parameters,
                                        const struct st_shape *shape, struct st_need *need,
                                        struct st_error *err)
@@ -95,17 +83,15 @@ static enum st_status thread_rate_plan(const void *parameters,
     const struct rate_params *p = parameters;
     const double n = (double)st_pair_batch(p->message, p->window, ST_PAIR_WINDOWS) *
                      (double)p->window * (double)shape->max_threads;
+    size_t n_pairs = 0;
 
-    if (p->pairing == STM_PAIR_NODES && shape->n_nodes < 2) {
-        return st_fail(
-            err, ST_ERR_UNSUPPORTED,
-            "thread_rate: pairing: nodes needs two nodes, this step has one; on "
-            "one node take pairing: halves");
+    if (st_pair_plan("thread_rate", p->pairing, shape, &n_pairs, need, err) != ST_OK) {
+        return err->code;
     }
-    need->bytes_per_rank =
-        shape->max_threads * (2 * rate_place(p) + sizeof(struct rate_thread) +
-                              2 * p->window * sizeof(MPI_Request)) +
-        shape->n_ranks * (sizeof(struct stm_pair) + sizeof(struct st_place));
+    need->bytes_per_rank = shape->max_threads * (2 * st_pair_place_bytes(p->message) +
+                                                 sizeof(struct rate_thread) +
+                                                 2 * p->window * sizeof(MPI_Request)) +
+                           n_pairs * (sizeof(struct stm_pair) + sizeof(struct st_place));
     need->seconds_per_repetition = N_SECTIONS * n * (1e-5 + (double)p->message / 1e9);
     if (shape->max_threads < 2) {
         (void)snprintf(
@@ -115,46 +101,16 @@ static enum st_status thread_rate_plan(const void *parameters,
     return ST_OK;
 }
 
-static enum st_status rate_arrange(struct st_run *run, struct rate_state *s)
-{
-    const struct rate_params *p = run->params;
-    enum st_status rc =
-        stm_pair_up((enum stm_pairing)p->pairing, (size_t)run->comm.n_ranks,
-                    run->place->node_of, &s->pairs, &s->n_pairs, &run->err);
-
-    if (rc != ST_OK) {
-        return rc;
-    }
-    struct st_place *places = st_calloc(&run->err, s->n_pairs, sizeof *places);
-    if (places == NULL) {
-        return ST_ERR_MEMORY;
-    }
-    for (size_t k = 0; k < s->n_pairs; k++) {
-        const struct stm_pair *pair = &s->pairs[k];
-        places[k] = (struct st_place){.owner = (size_t)pair->first,
-                                      .a = (size_t)pair->first,
-                                      .b = (size_t)pair->second};
-        if (pair->first == run->comm.rank || pair->second == run->comm.rank) {
-            s->mine = k;
-        }
-    }
-    rc = st_set_places(run, ST_PAIR, s->n_pairs, places);
-    st_free(places);
-    s->threads = st_calloc(&run->err, s->n_threads, sizeof *s->threads);
-    return s->threads == NULL ? ST_ERR_MEMORY : rc;
-}
-
 /* Both ends have buffers of their own for each thread, touched here. */
 static enum st_status rate_links(struct st_run *run, struct rate_state *s)
 {
     const struct rate_params *p = run->params;
-    const size_t bytes = rate_place(p);
+    const size_t bytes = st_pair_place_bytes(p->message);
 
-    for (size_t t = 0; s->mine != SIZE_MAX && t < s->n_threads; t++) {
-        const struct stm_pair *pair = &s->pairs[s->mine];
+    for (size_t t = 0; s->list.peer >= 0 && t < s->n_threads; t++) {
         struct stm_link *link = &s->threads[t].link;
-        link->is_first = pair->first == run->comm.rank;
-        link->peer = link->is_first ? pair->second : pair->first;
+        link->is_first = s->list.is_first;
+        link->peer = s->list.peer;
         link->message_bytes = (int)p->message; /* the parameter ends at 2^30 */
         link->window = (int)p->window;
         link->send = st_calloc(&run->err, bytes, 1);
@@ -188,23 +144,24 @@ static enum st_status thread_rate_prepare(struct st_run *run, void *state)
     struct rate_state *s = state;
     uint64_t n_threads = run->place->n_threads;
 
-    s->mine = SIZE_MAX;
     s->batch = st_pair_batch(p->message, p->window, ST_PAIR_WINDOWS);
     STM_TRY(&run->err, MPI_Allreduce(MPI_IN_PLACE, &n_threads, 1, MPI_UINT64_T, MPI_MIN,
                                      run->comm.handle));
     s->n_threads = (size_t)n_threads;
-    enum st_status rc = rate_arrange(run, s);
+    s->threads = st_calloc(&run->err, s->n_threads, sizeof *s->threads);
+    enum st_status rc = s->threads == NULL ? ST_ERR_MEMORY : ST_OK;
+    if (rc == ST_OK) {
+        rc = st_pair_arrange(run, p->pairing, &s->list);
+    }
     rc = stm_agree(&run->comm, rc == ST_OK ? rate_links(run, s) : rc, &run->err);
     if (rc == ST_OK) {
-        const bool is_paired = s->mine != SIZE_MAX;
-        rc = st_pair_kinds(run, is_paired ? s->threads[0].link.peer : -1,
-                           is_paired && s->threads[0].link.is_first, true);
+        rc = st_pair_kinds(run, &s->list, true);
     }
     if (rc == ST_OK) {
         rc = rate_comms(run, s);
     }
     if (rc == ST_OK) {
-        const bool sends = s->mine != SIZE_MAX && s->threads[0].link.is_first;
+        const bool sends = s->list.is_first;
         const double n = sends ? (double)s->batch * (double)p->window : 0.0;
         st_set_work(run, M_ONE, n);
         st_set_work(run, M_OWN, n * (double)s->n_threads);
@@ -245,7 +202,7 @@ static enum st_status thread_rate_run(struct st_run *run, void *state)
     const size_t n_threads = is_one ? 1 : s->n_threads;
     const size_t n = run->n_inner * s->batch;
 
-    if (s->mine == SIZE_MAX) {
+    if (s->list.peer < 0) {
         return ST_OK; /* no partner */
     }
     const double start = st_now();
@@ -253,12 +210,12 @@ static enum st_status thread_rate_run(struct st_run *run, void *state)
         rate_windows(run, s, n_threads, run->section == S_SHARED, n);
     const double rate =
         (double)n * (double)p->window * (double)n_threads / (st_now() - start);
-    if (rc == ST_OK && s->threads[0].link.is_first) {
+    if (rc == ST_OK && s->list.is_first) {
         if (is_one) {
             s->one_rate = rate;
         } else {
             st_record(run->rec, run->section == S_OWN ? M_OWN_GAIN : M_SHARED_GAIN,
-                      s->mine, rate / s->one_rate);
+                      s->list.mine, rate / s->one_rate);
         }
     }
     return rc;
@@ -272,7 +229,7 @@ static enum st_status thread_rate_verify(struct st_run *run, void *state,
     struct rate_state *s = state;
     const size_t bytes = (size_t)p->message;
 
-    for (int is_shared = 0; s->mine != SIZE_MAX && is_shared < 2; is_shared++) {
+    for (int is_shared = 0; s->list.peer >= 0 && is_shared < 2; is_shared++) {
         for (size_t t = 0; t < s->n_threads; t++) {
             const struct stm_link *link = &s->threads[t].link;
             st_pair_fill(link->send, bytes, run->comm.rank, t);
@@ -312,7 +269,7 @@ static void thread_rate_release(void *state)
         stm_comm_free(&s->shared);
     }
     st_free(s->threads);
-    st_free(s->pairs);
+    st_free(s->list.pairs);
 }
 
 /* verify() receives anew, so the byte is flipped there, after it has arrived. */

@@ -8,8 +8,8 @@
 #include "src/mesh/box.h"
 
 #include "mpi/agree.h"
+#include "mpi/blocks.h"
 #include "src/base/mem.h"
-#include "src/mesh/blocks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -141,8 +141,8 @@ static struct plan plan_of(const struct stm_comm *comm, const struct st_mesh_box
     for (int a = 0; a < 3; a++) {
         const int64_t i = rest % p.blocks.ranks[a];
         rest /= p.blocks.ranks[a];
-        p.start[a] = st_block_start(box->n[a], p.blocks.ranks[a], i);
-        p.n[a] = st_block_start(box->n[a], p.blocks.ranks[a], i + 1) - p.start[a];
+        p.start[a] = stm_block_start(box->n[a], p.blocks.ranks[a], i);
+        p.n[a] = stm_block_start(box->n[a], p.blocks.ranks[a], i + 1) - p.start[a];
         p.h[a] = box->length[a] / (double)box->n[a];
     }
     return p;
@@ -188,7 +188,7 @@ static int32_t rank_of(const struct plan *p, const int64_t c[3])
     int64_t at[3];
 
     for (int a = 0; a < 3; a++) {
-        at[a] = st_block_of(p->box->n[a], ranks[a], c[a]);
+        at[a] = stm_block_of(p->box->n[a], ranks[a], c[a]);
     }
     return (int32_t)(at[0] + ranks[0] * (at[1] + ranks[1] * at[2]));
 }

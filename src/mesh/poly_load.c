@@ -6,11 +6,11 @@
 #include "src/mesh/poly_load.h"
 
 #include "mpi/agree.h"
+#include "mpi/blocks.h"
+#include "mpi/shuffle.h"
 #include "src/base/mem.h"
 #include "src/base/text.h"
-#include "src/mesh/blocks.h"
 #include "src/mesh/feed.h"
-#include "src/mesh/shuffle.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -42,12 +42,12 @@ struct load {
 
 static int64_t first_of(const struct load *l, int64_t n)
 {
-    return st_block_start(n, l->comm->n_ranks, l->comm->rank);
+    return stm_block_start(n, l->comm->n_ranks, l->comm->rank);
 }
 
 static size_t share_of(const struct load *l, int64_t n)
 {
-    return (size_t)(st_block_start(n, l->comm->n_ranks, l->comm->rank + 1) -
+    return (size_t)(stm_block_start(n, l->comm->n_ranks, l->comm->rank + 1) -
                     first_of(l, n));
 }
 
@@ -105,7 +105,7 @@ static enum st_status put_points(struct load *l, struct st_error *err)
     int64_t i = 0;
 
     for (int rank = 0; rank < n_ranks; rank++) {
-        for (; rc == ST_OK && i < st_block_start(n, n_ranks, rank + 1); i++) {
+        for (; rc == ST_OK && i < stm_block_start(n, n_ranks, rank + 1); i++) {
             double xyz[3];
             int64_t words[3];
             rc = st_poly_point(&l->files, xyz, err);
@@ -148,7 +148,7 @@ static enum st_status put_faces(struct load *l, struct st_error *err)
     int64_t i = 0;
 
     for (int rank = 0; rank < n_ranks; rank++) {
-        for (; rc == ST_OK && i < st_block_start(n, n_ranks, rank + 1); i++) {
+        for (; rc == ST_OK && i < stm_block_start(n, n_ranks, rank + 1); i++) {
             int count = 0;
             rc = st_poly_face(&l->files, &count, words + 1, err);
             words[0] = count;
@@ -182,7 +182,7 @@ static enum st_status put_cells(struct load *l, struct st_error *err)
     int64_t i = 0;
 
     for (int rank = 0; rank < n_ranks; rank++) {
-        for (; rc == ST_OK && i < st_block_start(n, n_ranks, rank + 1); i++) {
+        for (; rc == ST_OK && i < stm_block_start(n, n_ranks, rank + 1); i++) {
             int64_t words[2];
             rc = st_poly_cells(&l->files, &words[0], &words[1], err);
             rc = rc == ST_OK ? st_feed_put(&l->feed, rank, words, 2, err) : rc;
@@ -259,14 +259,15 @@ static void set_shapes(struct load *l, const struct st_vec *corners,
 /* Area and centre of this rank's share of the faces; points and vertices are not needed after. */
 static enum st_status shape_faces(struct load *l, struct st_error *err)
 {
-    const struct st_spread_array points = {l->out->n_points, sizeof *l->points,
-                                           l->points};
+    const struct stm_spread_array points = {l->out->n_points, sizeof *l->points,
+                                            l->points};
     struct st_poly_trouble trouble = {.face = INT64_MAX};
     struct st_vec *corners = st_calloc(err, l->n_vertices, sizeof *corners);
     enum st_status rc = stm_agree(l->comm, corners == NULL ? ST_ERR_MEMORY : ST_OK, err);
 
     if (rc == ST_OK) {
-        rc = st_shuffle_fetch(l->comm, &points, l->n_vertices, l->vertices, corners, err);
+        rc =
+            stm_shuffle_fetch(l->comm, &points, l->n_vertices, l->vertices, corners, err);
     }
     if (rc == ST_OK) {
         set_shapes(l, corners, &trouble);
@@ -350,7 +351,7 @@ static void join(const struct load *l, struct st_poly_face *f,
 static enum st_status join_cyclics(struct load *l, struct st_error *err)
 {
     const struct st_poly_blocks *b = l->out;
-    const struct st_spread_array all = {b->n_faces, sizeof *l->faces, l->faces};
+    const struct stm_spread_array all = {b->n_faces, sizeof *l->faces, l->faces};
     const size_t n = list_cyclics(l, NULL);
     struct st_poly_trouble trouble = {.face = INT64_MAX};
     int64_t *wanted = st_calloc(err, 3 * n, sizeof *wanted);
@@ -360,7 +361,7 @@ static enum st_status join_cyclics(struct load *l, struct st_error *err)
 
     if (rc == ST_OK && wanted != NULL) {
         (void)list_cyclics(l, wanted);
-        rc = st_shuffle_fetch(l->comm, &all, 3 * n, wanted, got, err);
+        rc = stm_shuffle_fetch(l->comm, &all, 3 * n, wanted, got, err);
     }
     if (rc == ST_OK && got != NULL) {
         size_t kept = 0;
@@ -397,9 +398,9 @@ static enum st_status send_to_cells(struct load *l, struct st_error *err)
 
     for (size_t i = 0; rc == ST_OK && i < l->n_faces; i++) {
         const struct st_poly_face *f = &l->faces[i];
-        const int at = (int)st_block_of(b->n_cells, n_ranks, f->owner);
+        const int at = (int)stm_block_of(b->n_cells, n_ranks, f->owner);
         const int beyond =
-            f->neighbour < 0 ? at : (int)st_block_of(b->n_cells, n_ranks, f->neighbour);
+            f->neighbour < 0 ? at : (int)stm_block_of(b->n_cells, n_ranks, f->neighbour);
         dest[n] = at;
         twice[n++] = *f;
         if (beyond != at) {
@@ -408,8 +409,8 @@ static enum st_status send_to_cells(struct load *l, struct st_error *err)
         }
     }
     if (rc == ST_OK) {
-        rc = st_shuffle_send(l->comm, sizeof *twice, n, twice, dest, &b->n_held, &got,
-                             err);
+        rc = stm_shuffle_send(l->comm, sizeof *twice, n, twice, dest, &b->n_held, &got,
+                              err);
         b->faces = got;
     }
     st_free(twice);

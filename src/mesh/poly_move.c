@@ -4,10 +4,10 @@
  * both have the same numbers to the last bit.
  */
 #include "mpi/agree.h"
+#include "mpi/blocks.h"
+#include "mpi/shuffle.h"
 #include "src/base/mem.h"
-#include "src/mesh/blocks.h"
 #include "src/mesh/poly_share.h"
-#include "src/mesh/shuffle.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -57,7 +57,7 @@ static enum st_status allocate(struct move *m, struct st_error *err)
 static enum st_status ask(struct move *m, struct st_error *err)
 {
     const struct st_poly_blocks *b = m->blocks;
-    const struct st_spread_array all = {b->n_cells, sizeof *m->mine, m->mine};
+    const struct stm_spread_array all = {b->n_cells, sizeof *m->mine, m->mine};
     size_t n = 0;
 
     for (size_t i = 0; i < b->n_held; i++) {
@@ -68,7 +68,7 @@ static enum st_status ask(struct move *m, struct st_error *err)
     for (size_t c = 0; c < b->n_mine; c++) {
         m->mine[c] = (struct beside){b->cells[c].centre, m->part[c]};
     }
-    return st_shuffle_fetch(m->comm, &all, m->n, m->wanted, m->got, err);
+    return stm_shuffle_fetch(m->comm, &all, m->n, m->wanted, m->got, err);
 }
 
 /* The way between the centres, and the owner's share in linear interpolation (OpenFOAM,
@@ -149,15 +149,15 @@ static enum st_status run(struct move *m, const struct st_poly_source *source,
         rc = st_poly_settle(m->comm, source, &m->trouble, err);
     }
     if (rc == ST_OK) {
-        rc = st_shuffle_send(m->comm, sizeof *m->links, n, m->links, m->dest,
-                             &out->n_links, &got, err);
+        rc = stm_shuffle_send(m->comm, sizeof *m->links, n, m->links, m->dest,
+                              &out->n_links, &got, err);
         out->links = got;
         got = NULL;
     }
     if (rc == ST_OK) {
         /* By rank of the sender, and each sends by rising number: all come by rising number. */
-        rc = st_shuffle_send(m->comm, sizeof *b->cells, b->n_mine, b->cells, m->part,
-                             &out->n_cells, &got, err);
+        rc = stm_shuffle_send(m->comm, sizeof *b->cells, b->n_mine, b->cells, m->part,
+                              &out->n_cells, &got, err);
         out->cells = got;
     }
     return rc;
@@ -169,7 +169,7 @@ enum st_status st_poly_move(const struct stm_comm *comm,
                             struct st_poly_share *out, double *least_cosine,
                             struct st_error *err)
 {
-    const int64_t first = st_block_start(blocks->n_cells, comm->n_ranks, comm->rank);
+    const int64_t first = stm_block_start(blocks->n_cells, comm->n_ranks, comm->rank);
     struct move m = {.comm = comm,
                      .blocks = blocks,
                      .part = part,

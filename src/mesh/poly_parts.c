@@ -5,9 +5,9 @@
 #include "src/mesh/poly_parts.h"
 
 #include "mpi/agree.h"
+#include "mpi/blocks.h"
 #include "src/base/mem.h"
 #include "src/graph/partition.h"
-#include "src/mesh/blocks.h"
 #include "src/mesh/rcb.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static enum st_status make_graph(const struct stm_comm *comm,
                                  struct st_error *err)
 {
     const int n_ranks = comm->n_ranks;
-    const int64_t first = st_block_start(b->n_cells, n_ranks, comm->rank);
+    const int64_t first = stm_block_start(b->n_cells, n_ranks, comm->rank);
     int64_t *ends = st_calloc(err, b->n_mine, sizeof *ends);
 
     g->vertex_start = st_calloc(err, (size_t)n_ranks + 1, sizeof *g->vertex_start);
@@ -84,7 +84,7 @@ static enum st_status make_graph(const struct stm_comm *comm,
         return ST_ERR_MEMORY;
     }
     for (int rank = 0; rank <= n_ranks; rank++) {
-        g->vertex_start[rank] = st_block_start(b->n_cells, n_ranks, rank);
+        g->vertex_start[rank] = stm_block_start(b->n_cells, n_ranks, rank);
     }
     for (size_t i = 0; i < b->n_held; i++) {
         const struct st_poly_face *f = &b->faces[i];

@@ -47,19 +47,6 @@ static bool is_curve(size_t n, const double *bytes, const double *time_s)
     return true;
 }
 
-static bool fit_from(size_t n, const double alpha, double slope, double error,
-                     struct st_hockney *out)
-{
-    if (!(slope > 0.0) || !isfinite(error)) {
-        return false;
-    }
-    *out = (struct st_hockney){.alpha = alpha,
-                               .beta = 1.0 / slope,
-                               .n_half = alpha / slope,
-                               .error = sqrt(error / (double)n)};
-    return true;
-}
-
 bool st_hockney_fit(size_t n, const double *bytes, const double *time_s,
                     struct st_hockney *out)
 {
@@ -70,7 +57,14 @@ bool st_hockney_fit(size_t n, const double *bytes, const double *time_s,
         return false;
     }
     const double error = line(n, bytes, time_s, &alpha, &slope);
-    return fit_from(n, alpha, slope, error, out);
+    if (!(slope > 0.0) || !isfinite(error)) {
+        return false;
+    }
+    *out = (struct st_hockney){.alpha = alpha,
+                               .beta = 1.0 / slope,
+                               .n_half = alpha / slope,
+                               .error = sqrt(error / (double)n)};
+    return true;
 }
 
 bool st_hockney_fit_split(size_t n, const double *bytes, const double *time_s,

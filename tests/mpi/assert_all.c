@@ -23,13 +23,3 @@ void st_assert_all_at(const struct stm_comm *comm, bool condition, const char *t
     }
     _assert_true((uintmax_t)all, text, file, line);
 }
-
-bool st_is_as_predicted(double used, double predicted)
-{
-#if defined(__SANITIZE_ADDRESS__)
-    const double shadow = 0.125;
-#else
-    const double shadow = 0.0;
-#endif
-    return used >= 0.9 * predicted && used <= (1.1 + shadow) * predicted;
-}

@@ -15,8 +15,4 @@
 void st_assert_all_at(const struct stm_comm *comm, bool condition, const char *text,
                       const char *file, int line);
 
-/** Does a peak of resident memory agree with what was predicted, within 10 %? The address
- *  sanitizer's shadow, a byte for eight, may come on top. Local. */
-bool st_is_as_predicted(double used, double predicted);
-
 #endif

@@ -10,14 +10,13 @@
 #include "src/measure/recorder.h"
 #include "src/measure/run.h"
 #include "tests/mpi/assert_all.h"
+#include "tests/mpi/peak.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -296,36 +295,6 @@ static void failing_allocations_fail_everywhere(void **unused)
     st_assert_all(&world, n_failed > 80);
 }
 
-/* A line of /proc/self/status in bytes; 0 if it is not there. */
-static uint64_t status_bytes(const char *name)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[256];
-    uint64_t kib = 0;
-
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, name, strlen(name)) == 0) {
-            kib = strtoull(line + strlen(name), NULL, 10);
-        }
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return kib * 1024;
-}
-
-/* Forget the peak of the resident size so far (proc(5), clear_refs). */
-static bool reset_peak(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "w");
-
-    if (file == NULL) {
-        return false;
-    }
-    const bool written = fputs("5", file) >= 0;
-    return fclose(file) == 0 && written;
-}
-
 /* plan() promises a peak; the resident size must agree within 10 %. */
 static void memory_is_as_predicted(void **unused)
 {
@@ -335,17 +304,17 @@ static void memory_is_as_predicted(void **unused)
     for (size_t i = 0; i < ST_COUNT(modes) && world.n_ranks <= 2; i++) {
         struct bed b;
         open_bed(&b, "48", modes[i]);
-        const uint64_t before = status_bytes("VmRSS:");
-        const bool can_reset = reset_peak() && before > 0;
+        uint64_t before = 0;
+        const bool can_reset = peak_reset(&before);
         st_assert_all(&world, prepare_bed(&b) == ST_OK);
         st_assert_all(&world, b.bench->run(&b.run, b.state) == ST_OK);
-        double used = (double)status_bytes("VmHWM:") - (double)before;
+        double used = peak_since(before);
         const double predicted = (double)b.need.bytes_per_rank;
         print_message("rank %d, %s: predicted %.0f, used %.0f bytes\n", world.rank,
                       modes[i], predicted, used);
         st_assert_all(&world, MPI_Allreduce(MPI_IN_PLACE, &used, 1, MPI_DOUBLE, MPI_MAX,
                                             world.handle) == MPI_SUCCESS);
-        st_assert_all(&world, !can_reset || st_is_as_predicted(used, predicted));
+        st_assert_all(&world, !can_reset || peak_is_as_predicted(used, predicted));
         close_bed(&b);
     }
 }

@@ -2,11 +2,11 @@
  * Exchange of records by MPI_Alltoallv. Wanted numbers are sorted by their digits (radix sort,
  * stable), so that each is asked for once and the questions are in the order of the ranks.
  */
-#include "src/mesh/shuffle.h"
+#include "mpi/shuffle.h"
 
 #include "mpi/agree.h"
+#include "mpi/blocks.h"
 #include "src/base/mem.h"
-#include "src/mesh/blocks.h"
 
 #include <limits.h>
 #include <string.h>
@@ -95,9 +95,9 @@ static void pack(const struct stm_comm *comm, size_t size, size_t n, const char 
     }
 }
 
-enum st_status st_shuffle_send(const struct stm_comm *comm, size_t size, size_t n,
-                               const void *records, const int *dest, size_t *n_out,
-                               void **out, struct st_error *err)
+enum st_status stm_shuffle_send(const struct stm_comm *comm, size_t size, size_t n,
+                                const void *records, const int *dest, size_t *n_out,
+                                void **out, struct st_error *err)
 {
     struct traffic t;
     char *packed = st_calloc(err, n, size);
@@ -166,7 +166,7 @@ static struct want *sort(struct want *wants, struct want *spare, size_t n, int64
 /* One fetch on its way. */
 struct fetch {
     const struct stm_comm *comm;
-    const struct st_spread_array *array;
+    const struct stm_spread_array *array;
     struct want *wants, *spare, *sorted;
     int64_t *asked;     /* [n_asked] different numbers, rising */
     int64_t *questions; /* of the others */
@@ -188,7 +188,7 @@ static enum st_status ask(struct fetch *f, const int64_t *wanted, struct st_erro
         const int64_t number = f->sorted[i].number;
         if (i == 0 || number != f->sorted[i - 1].number) {
             f->asked[f->n_asked++] = number;
-            f->there.send_n[st_block_of(n_global, n_ranks, number)]++;
+            f->there.send_n[stm_block_of(n_global, n_ranks, number)]++;
         }
     }
     return share_counts(f->comm, f->n_asked, &f->there, err);
@@ -199,7 +199,7 @@ static enum st_status answer(struct fetch *f, struct st_error *err)
     const struct traffic *t = &f->there;
     const size_t size = f->array->size;
     const int64_t first =
-        st_block_start(f->array->n_global, f->comm->n_ranks, f->comm->rank);
+        stm_block_start(f->array->n_global, f->comm->n_ranks, f->comm->rank);
 
     STM_TRY(err, MPI_Alltoallv(f->asked, t->send_n, t->send_at, MPI_INT64_T, f->questions,
                                t->recv_n, t->recv_at, MPI_INT64_T, f->comm->handle));
@@ -257,9 +257,9 @@ static enum st_status run_fetch(struct fetch *f, const int64_t *wanted, void *ou
     return rc;
 }
 
-enum st_status st_shuffle_fetch(const struct stm_comm *comm,
-                                const struct st_spread_array *array, size_t n,
-                                const int64_t *wanted, void *out, struct st_error *err)
+enum st_status stm_shuffle_fetch(const struct stm_comm *comm,
+                                 const struct stm_spread_array *array, size_t n,
+                                 const int64_t *wanted, void *out, struct st_error *err)
 {
     struct fetch f = {.comm = comm, .array = array, .n = n};
     const enum st_status rc = run_fetch(&f, wanted, out, err);

@@ -1,5 +1,5 @@
-#ifndef ST_MESH_SHUFFLE_H
-#define ST_MESH_SHUFFLE_H
+#ifndef STM_SHUFFLE_H
+#define STM_SHUFFLE_H
 
 #include "mpi/comm.h"
 
@@ -20,12 +20,12 @@
  *                st_free()
  * @return ST_ERR_STEP if a rank gets more than MPI can count
  */
-enum st_status st_shuffle_send(const struct stm_comm *comm, size_t size, size_t n,
-                               const void *records, const int *dest, size_t *n_out,
-                               void **out, struct st_error *err);
+enum st_status stm_shuffle_send(const struct stm_comm *comm, size_t size, size_t n,
+                                const void *records, const int *dest, size_t *n_out,
+                                void **out, struct st_error *err);
 
 /** An array of @p n_global records of @p size bytes, in blocks (blocks.h). */
-struct st_spread_array {
+struct stm_spread_array {
     int64_t n_global;
     size_t size;
     const void *mine; /**< this rank's block */
@@ -36,8 +36,8 @@ struct st_spread_array {
  * @param wanted [n] numbers in 0 … n_global-1; the same may be there often, it comes once
  * @param out    [n] records, by the caller
  */
-enum st_status st_shuffle_fetch(const struct stm_comm *comm,
-                                const struct st_spread_array *array, size_t n,
-                                const int64_t *wanted, void *out, struct st_error *err);
+enum st_status stm_shuffle_fetch(const struct stm_comm *comm,
+                                 const struct stm_spread_array *array, size_t n,
+                                 const int64_t *wanted, void *out, struct st_error *err);
 
 #endif
